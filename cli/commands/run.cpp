@@ -218,9 +218,10 @@ int print_script(const Job& job, const RunOptions& options, const std::string& o
 }
 
 int run_job(const RunOptions& options) {
-  if (auto several = load_jobs(options.job)) return run_jobs(std::move(*several), options);
+  LoadedExperiment all = load_or_resumed(options.job);
+  if (auto* several = std::get_if<LoadedJobs>(&all)) return run_jobs(std::move(*several), options);
   if (options.alone) refuse_one_job("--alone");
-  LoadedJob loaded = load_job_or_resumed(options.job);
+  LoadedJob& loaded = std::get<LoadedJob>(all);
   check_runnable(loaded.experiment);
   MachineUse machines = machines_for(options);
   adapt_to_machines(loaded, machines, options);

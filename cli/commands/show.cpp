@@ -67,15 +67,14 @@ void show(const ShowOptions& options) {
   if (!options.svg.empty() && !is_platform)
     throw ConfigError("show --svg: expected a platform (.xml), found " + file);
   if (!options.svg.empty()) write_whole_file(options.svg, validation::platform_svg(drawing_of(file)));
-  if (!is_platform)
-    if (const auto several = load_jobs(options.job)) return show_jobs(*several);
-  if (wants_json())
-    return print_document(is_platform ? platforms::to_json(platforms::load_platform(file))
-                                      : to_json(load_job(options.job).experiment));
   if (is_platform)
-    show_platform(file);
-  else
-    fmt::print("{}", to_yaml(load_job(options.job).experiment));
+    return wants_json() ? print_document(platforms::to_json(platforms::load_platform(file)))
+                        : show_platform(file);
+  const LoadedExperiment loaded = load_jobs(options.job);
+  if (const auto* several = std::get_if<LoadedJobs>(&loaded)) return show_jobs(*several);
+  const Experiment& experiment = std::get<LoadedJob>(loaded).experiment;
+  if (wants_json()) return print_document(to_json(experiment));
+  fmt::print("{}", to_yaml(experiment));
 }
 
 }  // namespace

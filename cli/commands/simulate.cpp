@@ -3,6 +3,7 @@
 #include <memory>
 #include <thread>
 #include <utility>
+#include <variant>
 
 #include "cli/commands/commands.hpp"
 #include "cli/jobs/ensemble.hpp"
@@ -17,11 +18,12 @@ namespace tandem::cli {
 namespace {
 
 void simulate(const SimulateOptions& options) {
-  if (auto several = load_jobs(options)) return simulate_jobs(std::move(*several), options);
+  LoadedExperiment loaded = load_or_resumed(options);
+  if (auto* several = std::get_if<LoadedJobs>(&loaded)) return simulate_jobs(std::move(*several), options);
   if (options.together_only) refuse_one_job("--together-only");
-  LoadedJob loaded = load_job_or_resumed(options);
-  const std::string out = result_directory_of(options, loaded.experiment, world_of(options));
-  simulate_with_ensemble(std::move(loaded), options, out,
+  LoadedJob& job = std::get<LoadedJob>(loaded);
+  const std::string out = result_directory_of(options, job.experiment, world_of(options));
+  simulate_with_ensemble(std::move(job), options, out,
                          std::max(1, static_cast<int>(std::thread::hardware_concurrency())));
   print_results(out);
 }

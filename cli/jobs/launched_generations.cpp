@@ -81,8 +81,8 @@ class MpirunLauncher final : public GenerationLauncher {
 }  // namespace
 
 NetworkOf network_of_generations() {
-  return [](const Experiment& experiment, const platforms::Description& platform) {
-    return network_of_workers({experiment, platform});
+  return [](const Experiment& experiment, const platforms::Description&) {
+    return network_of_workers(experiment);
   };
 }
 

@@ -340,7 +340,7 @@ void print_workers_note(const Job& job, const Job& former) {
       "dropped: "
       "{}\n",
       job.roster().workers().size(), former.roster().workers().size(), dropped);
-  const auto left = job.data().left_of_epoch();
+  const auto left = job.data().deals().left_of_epoch();
   fmt::print(
       "note: the {} samples that are left of epoch {} are dealt anew, so that none is taken twice in the "
       "epoch\n",
@@ -377,10 +377,10 @@ void add_resume_options(CLI::App& command, JobOptions& options) {
       ->check(CLI::NonNegativeNumber);
 }
 
-LoadedJob load_job_or_resumed(const JobOptions& options) {
-  if (!options.experiment_file.empty()) return load_job(options);
-  if (options.resume.empty())
-    throw ConfigError("expected an experiment file, or --resume DIR, found neither");
+LoadedExperiment load_or_resumed(const JobOptions& options) {
+  const bool resumes = !options.resume.empty();
+  if (!options.experiment_file.empty()) return resumes ? load_job(options) : load_jobs(options);
+  if (!resumes) throw ConfigError("expected an experiment file, or --resume DIR, found neither");
   if (!options.variant.empty())
     throw ConfigError("--variant: expected an experiment file that defines it, found only --resume");
   const fs::path folder = folder_of(options.resume);
@@ -396,7 +396,7 @@ LoadedJob load_job_or_resumed(const JobOptions& options) {
     resolve_placement(experiment, platform, [&](const std::string& key) {
       return Origin{"--set", key, key != "recovery.least" || !waits_for_all};
     });
-  return {std::move(experiment), std::move(platform)};
+  return LoadedJob{std::move(experiment), std::move(platform)};
 }
 
 std::string result_directory_of(const JobOptions& options, const Experiment& experiment,

@@ -12,8 +12,8 @@ namespace tandem::cli {
 /// Adds --resume and --resume-from; --resume may replace EXPERIMENT.
 void add_resume_options(CLI::App& command, JobOptions& options);
 
-/// The given experiment, or that of the directory to resume. Errors: ConfigError.
-LoadedJob load_job_or_resumed(const JobOptions& options);
+/// The given experiment, or that of the directory to resume, which is one job. Errors: ConfigError.
+LoadedExperiment load_or_resumed(const JobOptions& options);
 
 /// The result directory. Errors: ConfigError when it would overwrite the directory to resume.
 std::string result_directory_of(const JobOptions& options, const Experiment& experiment,

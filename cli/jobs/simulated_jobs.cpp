@@ -83,7 +83,7 @@ std::vector<sim::JobRun> simulate_together(const LoadedJobs& several, std::vecto
     sharing.push_back({.job = &jobs[i],
                        .name = several.jobs[i].name,
                        .start = several.jobs[i].start,
-                       .network = network_of_workers(several.jobs[i].loaded)});
+                       .network = network_of_workers(several.jobs[i].loaded.experiment)});
   }
   return sim::simulate_jobs(sharing, {.repetition = options.repetition,
                                       .operations = options.operations,

@@ -111,7 +111,7 @@ sim::JobRun simulate_generations(Job& job, const sim::JobWorldSetting& setting,
     one.until = until;
     // Of the workers that this generation has.
     if (const Generation& present = *job.generation(); !present.hosts.empty())
-      one.network = network_of_workers({job.spec().experiment, job.spec().platform});
+      one.network = network_of_workers(job.spec().experiment);
     sim::JobRun run = simulate_watched(job, std::move(one), options, out, nullptr);
     return SimulatedRun{.journal = std::move(run.journal),
                         .makespan = run.makespan,
@@ -160,7 +160,7 @@ RunInfo describe_simulation(const Job& job, const sim::JobRun& run, const Simula
 
 Simulated simulate_job(LoadedJob loaded, const SimulateOptions& options, const std::string& out) {
   // Building the job first finds bad input before anything is written.
-  sim::JobWorldSetting setting{.network = network_of_workers(loaded),
+  sim::JobWorldSetting setting{.network = network_of_workers(loaded.experiment),
                                .repetition = options.repetition,
                                .operations = options.operations,
                                .decisions = options.decisions,

@@ -7,6 +7,8 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <fstream>
+#include <sstream>
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
@@ -21,26 +23,13 @@ std::string trimmed(const std::string& text) {
   return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
 }
 
-/// The fields of a line, as RFC 4180 describes them but for line breaks in texts. Nothing if a quote does not
-/// end.
-std::optional<std::vector<std::string>> fields_of(const std::string& line) {
-  std::vector<std::string> fields;
-  std::string field;
-  bool quoted = false, was_quoted = false;
-  for (std::size_t at = 0; at < line.size(); ++at) {
-    const char letter = line[at];
-    if (quoted && letter == '"' && at + 1 < line.size() && line[at + 1] == '"')
-      field += line[++at];
-    else if (letter == '"' && (quoted || trimmed(field).empty()))
-      quoted = !quoted, was_quoted = true;
-    else if (letter == ',' && !quoted)
-      fields.push_back(trimmed(field)), field.clear(), was_quoted = false;
-    else
-      field += letter;
-  }
-  if (quoted) return std::nullopt;
-  fields.push_back(was_quoted ? field : trimmed(field));
-  return fields;
+/// Errors: ConfigError when it cannot be read. `what` it should be.
+std::string content_of(const std::string& path, const std::string& what) {
+  const std::ifstream file(path, std::ios::binary);
+  if (!file) throw ConfigError(fmt::format("{}: expected {}, found: {}", path, what, std::strerror(errno)));
+  std::ostringstream content;
+  content << file.rdbuf();
+  return std::move(content).str();
 }
 
 template <class Number>
@@ -112,16 +101,22 @@ std::optional<ClockTime> clock_time(const std::string& text) {
 
 }  // namespace
 
-CsvTable::CsvTable(std::string path, std::string what)
-    : path_(std::move(path)), stream_(path_, std::ios::binary) {
-  if (!stream_)
-    throw ConfigError(fmt::format("{}: expected {}, found: {}", path_, what, std::strerror(errno)));
-  auto header = read_fields();
-  if (!header) throw ConfigError(fmt::format("{}: expected {} with a header, found no line", path_, what));
-  columns_ = std::move(*header);
+CsvTable::CsvTable(const std::string& path, const std::string& what)
+    : rows_(path, content_of(path, what), csv::Rows::Between::comments) {
+  if (!read_row()) throw ConfigError(fmt::format("{}: expected {} with a header, found no line", path, what));
+  columns_ = std::move(fields_);
   for (const auto& name : columns_)
     if (!places_.emplace(name, places_.size()).second)
       throw ConfigError(fmt::format("{}: expected every column once, found '{}' twice", place(), name));
+}
+
+bool CsvTable::read_row() {
+  std::vector<csv::Field> fields;
+  if (!rows_.next(fields)) return false;
+  fields_.clear();
+  for (csv::Field& field : fields)
+    fields_.push_back(field.is_quoted ? std::move(field.text) : trimmed(field.text));
+  return true;
 }
 
 void CsvTable::expect(const std::string& column) const {
@@ -132,29 +127,13 @@ void CsvTable::fail_header(const std::string& expected, const std::string& found
   throw ConfigError(fmt::format("{}: expected {}, found {}", place(), expected, found));
 }
 
-std::optional<std::vector<std::string>> CsvTable::read_fields() {
-  for (std::string line; std::getline(stream_, line);) {
-    ++line_;
-    if (line_ == 1 && line.starts_with("\xef\xbb\xbf")) line.erase(0, 3);
-    if (const std::string text = trimmed(line); text.empty() || text.starts_with('#')) continue;
-    auto fields = fields_of(line);
-    if (!fields) throw ConfigError(place() + ": expected a quote at the end of a text, found none");
-    return fields;
-  }
-  return std::nullopt;
-}
-
 bool CsvTable::next_row() {
-  auto fields = read_fields();
-  if (!fields) return false;
-  fields_ = std::move(*fields);
+  if (!read_row()) return false;
   if (fields_.size() != columns_.size())
     throw ConfigError(
         fmt::format("{}: expected {} fields, found {}", place(), columns_.size(), fields_.size()));
   return true;
 }
-
-std::string CsvTable::place() const { return fmt::format("{}:{}", path_, line_); }
 
 std::string CsvTable::text(const std::string& column) const {
   const auto found = places_.find(column);

@@ -3,11 +3,12 @@
 #pragma once
 
 #include <cstddef>
-#include <fstream>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "workloads/records/csv.hpp"
 
 namespace tandem::cli {
 
@@ -15,9 +16,9 @@ class CsvTable {
  public:
   /// Reads the header. `what` the file should be, for messages: "a table of lifetimes". Errors: ConfigError
   /// when the file cannot be opened, has no header, or names a column twice.
-  CsvTable(std::string path, std::string what);
+  CsvTable(const std::string& path, const std::string& what);
 
-  const std::string& path() const { return path_; }
+  const std::string& path() const { return rows_.name(); }
   /// In the order of the file.
   const std::vector<std::string>& columns() const { return columns_; }
   bool has(const std::string& column) const { return places_.contains(column); }
@@ -32,7 +33,7 @@ class CsvTable {
   // Of the current row. Errors: ConfigError naming the place.
 
   /// "FILE:LINE".
-  std::string place() const;
+  std::string place() const { return rows_.place(); }
   /// Without blanks around it; empty also without the column.
   std::string text(const std::string& column) const;
   bool is_given(const std::string& column) const { return !text(column).empty(); }
@@ -49,12 +50,9 @@ class CsvTable {
                          const std::string& found) const;
 
  private:
-  /// The fields of the next line that is neither empty nor a comment.
-  std::optional<std::vector<std::string>> read_fields();
+  bool read_row();
 
-  std::string path_;
-  std::ifstream stream_;
-  int line_ = 0;
+  csv::Rows rows_;
   std::vector<std::string> columns_;
   std::map<std::string, std::size_t> places_;
   std::vector<std::string> fields_;

@@ -2,9 +2,9 @@
 
 #include <fmt/chrono.h>
 
-#include <algorithm>
+#include <ctime>
 #include <fstream>
-#include <iterator>
+#include <utility>
 
 #include "cli/shared/shipped.hpp"
 #include "platforms/load.hpp"
@@ -12,11 +12,6 @@
 #include "policies/vocabulary/check.hpp"
 #include "runtime/launcher/launcher.hpp"
 #include "validation/campaign/suite_file.hpp"
-#include "workloads/experiment/key_error.hpp"
-#include "workloads/experiment/overrides.hpp"
-#include "workloads/job/check/experiment_file.hpp"
-#include "workloads/job/placement/cache_rates.hpp"
-#include "workloads/job/plan/all_reduce_plan.hpp"
 
 namespace tandem::cli {
 
@@ -75,25 +70,25 @@ void record_losses_if_asked(Job& job, const JobOptions& options) {
   job.record_losses();
 }
 
-const platforms::Description& PlatformCache::load(const std::string& file) {
+const platforms::Description& PlatformCache::platform(const std::string& file) {
   const auto known = loaded_.find(file);
   return known != loaded_.end() ? known->second
                                 : loaded_.emplace(file, platforms::load_platform(file)).first->second;
 }
 
-LoadedJob load_job(const JobOptions& options) {
-  PlatformCache platforms;
-  return load_job(options, platforms);
+platforms::Network PlatformCache::network(const std::string& file, const std::vector<std::string>& hosts) {
+  return platforms::load_network(file, hosts);
 }
 
 namespace {
 
-/// `load`: load_located, or load_located_job.
-LocatedExperiment locate_experiment(const JobOptions& options, decltype(load_located)& load) {
+/// `load`: load_placed, or load_placed_job.
+template <class Load>
+auto load_by(const Load& load, const JobOptions& options, PlatformReader& platforms) {
   Overrides overrides;
   for (const auto& setting : options.settings) overrides.push_back(parse_override(setting));
   try {
-    return load(options.experiment_file, overrides, options.variant);
+    return load(options.experiment_file, overrides, options.variant, platforms);
   } catch (const ConfigError&) {
     if (!validation::is_suite(options.experiment_file)) throw;
     throw ConfigError(
@@ -103,86 +98,38 @@ LocatedExperiment locate_experiment(const JobOptions& options, decltype(load_loc
   }
 }
 
-LoadedJob placed(Experiment experiment, const Locate& locate, PlatformCache& platforms) {
-  platforms::Description platform = platforms.load(experiment.platform);
-  resolve_placement(experiment, platform, locate);
-  const auto hosts = hosts_of_cache_rates(experiment);
-  set_cache_rates(experiment, platform,
-                  hosts.empty() ? platforms::Network{} : platforms::load_network(experiment.platform, hosts));
-  const bool devices_are_given = locate("run.devices").is_given;
-  return {std::move(experiment), std::move(platform), devices_are_given, locate};
-}
-
 }  // namespace
 
-LoadedJob load_job(const JobOptions& options, PlatformCache& platforms) {
-  if (!options.job.empty()) {
-    if (auto several = load_jobs(options, platforms))
-      for (auto& one : several->jobs)
-        if (one.name == options.job) return std::move(one.loaded);
-    throw ConfigError(options.experiment_file + ": expected a job '" + options.job + "', found none");
-  }
-  LocatedExperiment located = locate_experiment(options, load_located_job);
-  if (located.experiment.data.shared) {
-    const Origin origin = located.locate("data.shared");
-    fail(origin.place, origin.label,
-         "false, because the experiment has only one job (several jobs: key jobs)", "'true'");
-  }
-  return placed(std::move(located.experiment), located.locate, platforms);
-}
-
-std::optional<LoadedJobs> load_jobs(const JobOptions& options) {
+LoadedExperiment load_jobs(const JobOptions& options) {
   PlatformCache platforms;
   return load_jobs(options, platforms);
 }
 
-std::optional<LoadedJobs> load_jobs(const JobOptions& options, PlatformCache& platforms) {
-  if (!options.resume.empty() || options.experiment_file.empty()) return std::nullopt;
-  LocatedExperiment located = locate_experiment(options, load_located);
-  if (located.jobs.empty()) return std::nullopt;
-  LoadedJobs loaded;
-  for (LocatedJob& job : located.jobs)
-    loaded.jobs.push_back({std::move(job.name), job.start, std::move(job.overrides),
-                           placed(std::move(job.experiment), job.locate, platforms)});
-  loaded.experiment = std::move(located.experiment);
-  return loaded;
+LoadedExperiment load_jobs(const JobOptions& options, PlatformCache& platforms) {
+  return load_by(load_placed, options, platforms);
 }
 
-Job make_job(LoadedJob loaded, const std::string& out, const platforms::Network& network) {
-  try {
-    Job job(std::move(loaded.experiment), std::move(loaded.platform), out, network);
-    job.data().check_cache_options(static_cast<int>(job.roster().ranks_of(Roster::Role::cache_node).size()));
-    return job;
-  } catch (const KeyError& error) {
-    if (!loaded.locate) throw;
-    const Origin origin = loaded.locate(error.key());
-    fail(origin.place, origin.label, error.expected(), error.found());
-  }
+LoadedJob load_job(const JobOptions& options) {
+  PlatformCache platforms;
+  return load_job(options, platforms);
+}
+
+LoadedJob load_job(const JobOptions& options, PlatformCache& platforms) {
+  if (options.job.empty()) return load_by(load_placed_job, options, platforms);
+  LoadedExperiment all = load_jobs(options, platforms);
+  if (auto* several = std::get_if<LoadedJobs>(&all))
+    for (auto& one : several->jobs)
+      if (one.name == options.job) return std::move(one.loaded);
+  throw ConfigError(options.experiment_file + ": expected a job '" + options.job + "', found none");
+}
+
+platforms::Network network_of_workers(const Experiment& experiment) {
+  PlatformCache platforms;
+  return tandem::network_of_workers(experiment, platforms);
 }
 
 Job make_job(const LoadedJob& loaded, const std::string& out) {
-  return make_job(loaded, out, network_of_workers(loaded));
-}
-
-void compute_natively_by_default(LoadedJob& loaded) {
-  if (!loaded.devices_are_given && loaded.experiment.workload.math == Experiment::Workload::Math::real)
-    loaded.experiment.run.devices = DeviceSpeed::native;
-}
-
-platforms::Network network_of_workers(const LoadedJob& loaded) {
-  const auto& sync = loaded.experiment.sync;
-  const auto& placement = loaded.experiment.placement;
-  // Both compare predicted times; `native` does so where no calibration measured it.
-  const bool priced = sync.collective == cheapest_all_reduce || sync.collective == native_all_reduce;
-  const bool depends =
-      sync.order != WorkerOrder::rank || sync.collective == "hierarchical" || sync.rings != 1 || priced;
-  if (sync.over != sync::Route::all_reduce || !depends) return {};
-  std::vector<std::string> hosts;
-  for (const auto* of : {&placement.workers, &placement.spares})
-    for (const auto& host : *of)
-      if (std::find(hosts.begin(), hosts.end(), host) == hosts.end()) hosts.push_back(host);
-  if (hosts.size() < 2 && !priced) return {};
-  return platforms::load_network(loaded.experiment.platform, hosts);
+  return tandem::make_job(loaded, out, network_of_workers(loaded.experiment));
 }
 
 std::string default_out(const std::string& name, const std::string& last) {

@@ -5,7 +5,6 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,7 +12,7 @@
 #include "platforms/description.hpp"
 #include "platforms/description_network.hpp"
 #include "workloads/experiment/experiment.hpp"
-#include "workloads/job/check/experiment_check.hpp"
+#include "workloads/job/check/job_assembly.hpp"
 #include "workloads/job/plan/job.hpp"
 
 namespace tandem::cli {
@@ -50,50 +49,25 @@ void add_experiment_options(CLI::App& command, JobOptions& options);
 /// Adds --trace, --operations, --decisions, --requests, --losses and --repetition.
 void add_record_options(CLI::App& command, JobOptions& options);
 
-/// An experiment with its platform, checked against each other.
-struct LoadedJob {
-  Experiment experiment;
-  platforms::Description platform;
-  bool devices_are_given = true;  ///< the experiment says whether devices are emulated (run.devices)
-  Locate locate = {};             ///< where its keys were set; empty: unknown
-};
-/// Real machines compute as fast as they can, unless the experiment says otherwise or has modelled
-/// mathematics.
-void compute_natively_by_default(LoadedJob& loaded);
 /// Platforms that were loaded, by file: many jobs on one platform load it once.
-class PlatformCache {
+class PlatformCache final : public PlatformReader {
  public:
-  /// Errors: ConfigError.
-  const platforms::Description& load(const std::string& file);
+  const platforms::Description& platform(const std::string& file) override;
+  platforms::Network network(const std::string& file, const std::vector<std::string>& hosts) override;
 
  private:
   std::map<std::string, platforms::Description> loaded_;
 };
-/// An experiment of several jobs on one platform.
-struct LoadedJobs {
-  struct One {
-    std::string name;
-    Seconds start;
-    nlohmann::json overrides;  ///< as in the file
-    LoadedJob loaded;
-  };
-  Experiment experiment;  ///< the keys outside of the jobs, which need not make a job
-  std::vector<One> jobs;
-};
-/// None: the experiment is one job, or a job is resumed. Errors: ConfigError.
-std::optional<LoadedJobs> load_jobs(const JobOptions& options);
-std::optional<LoadedJobs> load_jobs(const JobOptions& options, PlatformCache& platforms);
+
+/// The job, or the jobs, of the experiment that the options name. Errors: ConfigError.
+LoadedExperiment load_jobs(const JobOptions& options);
+LoadedExperiment load_jobs(const JobOptions& options, PlatformCache& platforms);
 /// Errors: ConfigError, also for an experiment of several jobs where JobOptions::job names none of them.
 LoadedJob load_job(const JobOptions& options);
 LoadedJob load_job(const JobOptions& options, PlatformCache& platforms);
 
-/// The network between the workers' hosts, for all-reduce settings that depend on it; otherwise empty.
-/// Errors: ConfigError.
-platforms::Network network_of_workers(const LoadedJob& loaded);
-
-/// The job with its results in `out`. Errors: ConfigError; of a key, with the place where it was set.
-Job make_job(LoadedJob loaded, const std::string& out, const platforms::Network& network);
-/// The same, with network_of_workers().
+/// tandem::network_of_workers and tandem::make_job, with the platform file of the experiment.
+platforms::Network network_of_workers(const Experiment& experiment);
 Job make_job(const LoadedJob& loaded, const std::string& out);
 
 /// "results/NAME/LAST", where a variant "lab/asp" makes two folders.

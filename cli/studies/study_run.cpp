@@ -212,7 +212,7 @@ int StudyRun::simulate_here(std::size_t i) const {
     if (configuration.jobs.empty())
       entry = simulate_one(i, options);
     else
-      entry = simulate_several(i, load_jobs(options, platforms_).value(), options);
+      entry = simulate_several(i, std::get<LoadedJobs>(load_jobs(options, platforms_)), options);
     write_entry(out_, configuration, entry);
     return exit_success;
   });

@@ -23,11 +23,6 @@ validation::Suite suite_of(const JobOptions& job) {
   return validation::load_suite(job.experiment_file, job.settings);
 }
 
-/// Whether the jobs can share a platform.
-void check_jobs(const JobOptions& options, PlatformCache& platforms) {
-  if (const auto several = load_jobs(options, platforms)) make_jobs(*several, options, "");
-}
-
 /// Finds bad input in any configuration before anything is written or started.
 void check_configurations(const validation::Suite& suite, PlatformCache& platforms) {
   ProgressBar bar("check " + suite.name);
@@ -38,10 +33,9 @@ void check_configurations(const validation::Suite& suite, PlatformCache& platfor
     job.settings = configuration.settings;
     job.variant = configuration.variant;
     try {
-      if (configuration.jobs.empty())
-        load_job(job, platforms);
-      else
-        check_jobs(job, platforms);
+      const LoadedExperiment loaded = load_jobs(job, platforms);
+      // Whether the jobs can share a platform.
+      if (const auto* several = std::get_if<LoadedJobs>(&loaded)) make_jobs(*several, job, "");
       bar.update(++checked / static_cast<double>(suite.configurations.size()));
     } catch (const ConfigError& error) {
       if (!suite.has_grid) throw;

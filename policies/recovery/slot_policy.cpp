@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "policies/vocabulary/check.hpp"
-#include "policies/vocabulary/recorded_line.hpp"
+#include "policies/vocabulary/line_codec.hpp"
 
 namespace tandem::recovery {
 

@@ -3,7 +3,7 @@
 #include <string_view>
 #include <utility>
 
-#include "policies/vocabulary/recorded_line.hpp"
+#include "policies/vocabulary/line_codec.hpp"
 
 namespace tandem::sync {
 
@@ -28,19 +28,20 @@ std::string decide_in_words(WorkerPolicy& policy, const WorkerEvent& event) {
 
 namespace {
 constexpr std::string_view begins = "begin ";
+
+const auto& begin_lines() {
+  static const auto codec = line_codec<std::variant<Begun>>(
+      "beginning of a policy",
+      line<Begun>("begin", field("workers", &Begun::workers), field("index", &Begun::index)));
+  return codec;
+}
 }  // namespace
 
-std::string begin_event(const Begun& begun) {
-  return std::string(begins) + "workers=" + std::to_string(begun.workers) +
-         " index=" + std::to_string(begun.index);
-}
+std::string begin_event(const Begun& begun) { return begin_lines().text(begun); }
 
 std::optional<Begun> begun_in(const std::string& event) {
   if (!event.starts_with(begins)) return std::nullopt;
-  RecordedLine line(event, "beginning of a policy");
-  const Begun begun{.workers = line.number<int>("workers"), .index = line.number<int>("index")};
-  line.expect_all_taken();
-  return begun;
+  return std::get<Begun>(begin_lines().read(event));
 }
 
 }  // namespace tandem::sync

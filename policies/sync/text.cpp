@@ -1,77 +1,45 @@
 // Events and decisions as single lines for decisions.csv. Events read back exactly, so that they can be
 // replayed.
 #include <array>
-#include <sstream>
+#include <optional>
 
 #include "policies/sync/policy.hpp"
-#include "policies/vocabulary/recorded_line.hpp"
+#include "policies/vocabulary/line_codec.hpp"
 
 namespace tandem::sync {
 namespace {
 
 constexpr std::array payload_names = {"gradient", "change", "model"};
 
-std::string list(const std::vector<int>& members) {
-  std::string text;
-  for (const int member : members) text += (text.empty() ? "" : ",") + std::to_string(member);
-  return text;
+const auto& server_events() {
+  static const auto codec = line_codec<ServerEvent>(
+      "server event",
+      line<Push>("push", field("worker", &Push::worker), field("version", &Push::version),
+                 field("samples", &Push::samples), field("steps", &Push::local_steps),
+                 field("duration", &Push::duration), field("loss", &Push::loss), field("done", &Push::done),
+                 field("rate", &Push::rate, 1.0), field("now", &Push::now)),
+      line<Report>("report", field("worker", &Report::worker), field("version", &Report::version),
+                   field("steps", &Report::local_steps), field("duration", &Report::duration),
+                   field("now", &Report::now)),
+      line<Left>("left", field("worker", &Left::worker), field("drops", &Left::drops, false),
+                 field("now", &Left::now)),
+      line<Joined>("joined", field("worker", &Joined::worker), field("version", &Joined::version),
+                   field("now", &Joined::now)));
+  return codec;
 }
 
-/// The parts of an event.
-class Fields : public RecordedLine {
- public:
-  Fields(const std::string& text, const std::string& side) : RecordedLine(text, side + " event") {}
-  std::vector<int> integers(const std::string& key) {
-    std::vector<int> all;
-    std::istringstream items(take(key));
-    for (std::string item; std::getline(items, item, ',');) all.push_back(parse<int>(item));
-    return all;
-  }
-  bool yes(const std::string& key) {
-    const int value = number<int>(key);
-    if (value != 0 && value != 1) fail();
-    return value == 1;
-  }
-};
-
-struct EventText {
-  std::string operator()(const Push& e) const {
-    return "push worker=" + std::to_string(e.worker) + " version=" + std::to_string(e.version) +
-           " samples=" + std::to_string(e.samples) + " steps=" + std::to_string(e.local_steps) +
-           " duration=" + number_text(e.duration) + " loss=" + number_text(e.loss) +
-           " done=" + number_text(e.done) + (e.rate == 1.0 ? "" : " rate=" + number_text(e.rate)) +
-           " now=" + number_text(e.now);
-  }
-  std::string operator()(const Report& e) const {
-    return "report worker=" + std::to_string(e.worker) + " version=" + std::to_string(e.version) +
-           " steps=" + std::to_string(e.local_steps) + " duration=" + number_text(e.duration) +
-           " now=" + number_text(e.now);
-  }
-  std::string operator()(const Left& e) const {
-    return "left worker=" + std::to_string(e.worker) + (e.drops ? " drops=1" : "") +
-           " now=" + number_text(e.now);
-  }
-  std::string operator()(const Joined& e) const {
-    return "joined worker=" + std::to_string(e.worker) + " version=" + std::to_string(e.version) +
-           " now=" + number_text(e.now);
-  }
-  std::string operator()(const StepBegin& e) const {
-    return "step_begin steps=" + std::to_string(e.local_steps);
-  }
-  std::string operator()(const StepDone& e) const {
-    return "step_done samples=" + std::to_string(e.samples) + " steps=" + std::to_string(e.local_steps) +
-           " duration=" + number_text(e.duration) +
-           (e.coordinator_answer ? *e.coordinator_answer ? " answer=1" : " answer=0" : "") +
-           " now=" + number_text(e.now);
-  }
-  std::string operator()(const Answer& e) const {
-    return std::string("answer ready=") + (e.ready ? "1" : "0") + " now=" + number_text(e.now);
-  }
-  std::string operator()(const LocalSteps& e) const { return "local_steps steps=" + std::to_string(e.steps); }
-  std::string operator()(const Members& e) const {
-    return "members round=" + std::to_string(e.round) + " workers=" + list(e.workers);
-  }
-};
+const auto& worker_events() {
+  static const auto codec = line_codec<WorkerEvent>(
+      "worker event", line<StepBegin>("step_begin", field("steps", &StepBegin::local_steps)),
+      line<StepDone>("step_done", field("samples", &StepDone::samples),
+                     field("steps", &StepDone::local_steps), field("duration", &StepDone::duration),
+                     field("answer", &StepDone::coordinator_answer, std::optional<bool>()),
+                     field("now", &StepDone::now)),
+      line<Answer>("answer", field("ready", &Answer::ready), field("now", &Answer::now)),
+      line<LocalSteps>("local_steps", field("steps", &LocalSteps::steps)),
+      line<Members>("members", field("round", &Members::round), field("workers", &Members::workers)));
+  return codec;
+}
 
 struct DecisionText {
   std::string operator()(const Accept& d) const {
@@ -90,7 +58,7 @@ struct DecisionText {
   std::string operator()(const Ask&) const { return "ask"; }
   std::string operator()(const Exchange& d) const {
     return std::string("exchange ") + payload_names.at(static_cast<std::size_t>(d.payload)) +
-           (d.members.empty() ? "" : " members=" + list(d.members)) +
+           (d.members.empty() ? "" : " members=" + LineValue::text(d.members)) +
            (d.weight ? " weight=" + number_text(*d.weight) : "");
   }
 };
@@ -104,55 +72,17 @@ std::string to_text(const Membership& membership) {
                                         : "");
 }
 
-std::string to_text(const ServerEvent& event) { return std::visit(EventText{}, event); }
+std::string to_text(const ServerEvent& event) { return server_events().text(event); }
 
-ServerEvent parse_server_event(const std::string& text) {
-  Fields fields(text, "server");
-  if (fields.name() == "push")
-    return Push{fields.seconds("now"),
-                fields.number<int>("worker"),
-                fields.number<int>("version"),
-                fields.number<int>("samples"),
-                fields.number<int>("steps"),
-                fields.seconds("duration"),
-                fields.number<double>("loss"),
-                fields.number<double>("done"),
-                fields.has("rate") ? fields.number<double>("rate") : 1.0};
-  if (fields.name() == "report")
-    return Report{fields.seconds("now"), fields.number<int>("worker"), fields.number<int>("version"),
-                  fields.number<int>("steps"), fields.seconds("duration")};
-  if (fields.name() == "left")
-    return Left{fields.seconds("now"), fields.number<int>("worker"),
-                fields.has("drops") && fields.yes("drops")};
-  if (fields.name() == "joined")
-    return Joined{fields.seconds("now"), fields.number<int>("worker"), fields.number<int>("version")};
-  fields.fail();
-}
+ServerEvent parse_server_event(const std::string& text) { return server_events().read(text); }
 
 std::string to_text(const ServerDecisions& decisions) {
-  std::string text;
-  for (const auto& decision : decisions)
-    text += (text.empty() ? "" : "; ") + std::visit(DecisionText{}, decision);
-  return text;
+  return joined_lines(decisions, [](const ServerDecision& one) { return std::visit(DecisionText{}, one); });
 }
 
-std::string to_text(const WorkerEvent& event) { return std::visit(EventText{}, event); }
+std::string to_text(const WorkerEvent& event) { return worker_events().text(event); }
 
-WorkerEvent parse_worker_event(const std::string& text) {
-  Fields fields(text, "worker");
-  if (fields.name() == "step_begin") return StepBegin{fields.number<int>("steps")};
-  if (fields.name() == "step_done")
-    return StepDone{
-        .now = fields.seconds("now"),
-        .duration = fields.seconds("duration"),
-        .samples = fields.number<int>("samples"),
-        .local_steps = fields.number<int>("steps"),
-        .coordinator_answer = fields.has("answer") ? std::optional(fields.yes("answer")) : std::nullopt};
-  if (fields.name() == "answer") return Answer{fields.seconds("now"), fields.yes("ready")};
-  if (fields.name() == "local_steps") return LocalSteps{fields.number<int>("steps")};
-  if (fields.name() == "members") return Members{fields.number<int>("round"), fields.integers("workers")};
-  fields.fail();
-}
+WorkerEvent parse_worker_event(const std::string& text) { return worker_events().read(text); }
 
 std::string to_text(const WorkerDecision& decision) { return std::visit(DecisionText{}, decision); }
 

@@ -1,11 +1,7 @@
 #include "runtime/gpu/cuda_device.hpp"
 
-#include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <exception>
-#include <iterator>
-#include <utility>
 
 #include "runtime/gpu/cuda_check.hpp"
 #include "runtime/gpu/cuda_codecs.hpp"
@@ -15,14 +11,6 @@
 
 namespace tandem {
 namespace {
-
-std::string describe_memory(std::size_t wanted) {
-  std::size_t free = 0;
-  std::size_t total = 0;
-  std::string text = "; requested " + std::to_string(wanted) + " bytes";
-  if (cudaMemGetInfo(&free, &total) != cudaSuccess) return text;
-  return text + ", " + std::to_string(free) + " of " + std::to_string(total) + " are free";
-}
 
 /// As CUDA numbers its versions: 13000 is 13.0.
 std::string version_text(int version) {
@@ -43,6 +31,37 @@ std::string why_none_is_visible() {
   const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES");
   if (visible == nullptr) return "CUDA finds no GPU";
   return std::string("no GPU is visible (CUDA_VISIBLE_DEVICES is '") + visible + "')";
+}
+
+/// Errors: WorldError where the kernels were not built for a GPU of this compute capability, which is the
+/// current one.
+void check_code(int gpu, const std::string& name, int major, int minor) {
+  const cudaError_t error = kernels::find_code();
+  if (error != cudaErrorNoKernelImageForDevice && error != cudaErrorInvalidDeviceFunction &&
+      error != cudaErrorUnsupportedPtxVersion)
+    return check_cuda(error, "cudaFuncGetAttributes", gpu);
+  static_cast<void>(cudaGetLastError());
+  const std::string architecture = std::to_string(major) + std::to_string(minor);
+  throw WorldError(name + " is of compute capability " + std::to_string(major) + '.' + std::to_string(minor) +
+                   ", for which tandem-rank has no kernels (" + cudaGetErrorName(error) +
+                   "); build it with -DCMAKE_CUDA_ARCHITECTURES=" + architecture +
+                   ", or with a list that contains " + architecture);
+}
+
+/// Makes the GPU the current one. Errors: WorldError, also where it has no kernels.
+std::string name_of_usable(int gpu) {
+  check_cuda(cudaSetDevice(gpu), "cudaSetDevice", gpu);
+  cudaDeviceProp properties;
+  check_cuda(cudaGetDeviceProperties(&properties, gpu), "cudaGetDeviceProperties", gpu);
+  const std::string name = "cuda:" + std::to_string(gpu) + " (" + properties.name + ')';
+  check_code(gpu, name, properties.major, properties.minor);
+  return name;
+}
+
+kernels::FlawSearch* allocate_search(int gpu) {
+  void* memory = nullptr;
+  check_cuda(cudaMalloc(&memory, sizeof(kernels::FlawSearch)), "cudaMalloc", gpu);
+  return static_cast<kernels::FlawSearch*>(memory);
 }
 
 }  // namespace
@@ -74,54 +93,21 @@ std::string gpu_address(int number) {
   return address;
 }
 
-CudaDevice::CudaDevice(int gpu) : gpu_(gpu) {
-  enter();
-  cudaDeviceProp properties;
-  check_cuda(cudaGetDeviceProperties(&properties, gpu_), "cudaGetDeviceProperties", gpu_);
-  name_ = "cuda:" + std::to_string(gpu_) + " (" + properties.name + ')';
-  check_code(properties.major, properties.minor);
-  try {
-    first_ = make_stream(gpu_, Urgency::computing);
-    for (cudaStream_t* stream : {&second_, &out_, &in_}) *stream = make_stream(gpu_, Urgency::communication);
-    check_cuda(cudaMalloc(reinterpret_cast<void**>(&search_), sizeof(kernels::FlawSearch)), "cudaMalloc",
-               gpu_);
-    queue_ = first_;
-    const kernels::FlawSearch initial;
-    check_cuda(cudaMemcpyAsync(search_, &initial, sizeof initial, cudaMemcpyDefault, queue_),
-               "cudaMemcpyAsync", gpu_);
-  } catch (const WorldError&) {
-    release_all();
-    throw;
-  }
+CudaDevice::CudaDevice(int gpu)
+    : gpu_(gpu),
+      name_(name_of_usable(gpu)),
+      streams_(gpu),
+      search_(allocate_search(gpu)),
+      marks_(gpu),
+      memory_(gpu, streams_),
+      queue_(streams_.first()) {
+  const kernels::FlawSearch initial;
+  check_cuda(cudaMemcpyAsync(search_.get(), &initial, sizeof initial, cudaMemcpyDefault, queue_),
+             "cudaMemcpyAsync", gpu_);
 }
 
-CudaDevice::~CudaDevice() {
-  static_cast<void>(cudaSetDevice(gpu_));
-  release_all();
-}
-
-void CudaDevice::release_all() noexcept {
-  has_released_ = true;
-  free_released(/*also_shared=*/true);
-  // A broken device reports an error to each of these; the call that broke it has reported it already.
-  for (const cudaEvent_t event : marks_) static_cast<void>(cudaEventDestroy(event));
-  if (search_ != nullptr) static_cast<void>(cudaFree(search_));
-  for (const cudaStream_t stream : {in_, out_, second_, first_})
-    if (stream != nullptr) static_cast<void>(cudaStreamDestroy(stream));
-}
-
-void CudaDevice::check_code(int major, int minor) const {
-  const cudaError_t error = kernels::find_code();
-  if (error != cudaErrorNoKernelImageForDevice && error != cudaErrorInvalidDeviceFunction &&
-      error != cudaErrorUnsupportedPtxVersion)
-    return check_cuda(error, "cudaFuncGetAttributes", gpu_);
-  static_cast<void>(cudaGetLastError());
-  const std::string architecture = std::to_string(major) + std::to_string(minor);
-  throw WorldError(name_ + " is of compute capability " + std::to_string(major) + '.' +
-                   std::to_string(minor) + ", for which tandem-rank has no kernels (" +
-                   cudaGetErrorName(error) + "); build it with -DCMAKE_CUDA_ARCHITECTURES=" + architecture +
-                   ", or with a list that contains " + architecture);
-}
+/// The parts free what they have on the current GPU.
+CudaDevice::~CudaDevice() { static_cast<void>(cudaSetDevice(gpu_)); }
 
 void CudaDevice::enter() const { check_cuda(cudaSetDevice(gpu_), "cudaSetDevice", gpu_); }
 
@@ -134,91 +120,13 @@ void CudaDevice::queue(const char* name, cudaError_t (*launcher)(Wanted...), Giv
 // ---- Memory ----
 
 std::byte* CudaDevice::allocate(std::size_t bytes) {
-  if (bytes == 0) return nullptr;
   enter();
-  free_released();
-  if (std::byte* const kept = take_kept(bytes); kept != nullptr) return kept;
-  void* memory = nullptr;
-  cudaError_t error = cudaMalloc(&memory, bytes);
-  if (error == cudaErrorMemoryAllocation && free_cache()) {
-    static_cast<void>(cudaGetLastError());
-    error = cudaMalloc(&memory, bytes);
-  }
-  if (error != cudaSuccess) fail_cuda(error, "cudaMalloc", gpu_, describe_memory(bytes));
-  auto* const own = static_cast<std::byte*>(memory);
-  ranges_.emplace(own, Range{bytes, /*is_pinned=*/false, ++allocations_});
-  clear(own, bytes);
-  return own;
+  return memory_.allocate(bytes, [this] { return free_cache(); });
 }
 
-/// Not in the queue, which may be long: concurrent copies may write the memory immediately.
-void CudaDevice::clear(std::byte* memory, std::size_t bytes) {
-  cudaError_t cleared = cudaMemsetAsync(memory, 0, bytes, second_);
-  if (cleared == cudaSuccess) cleared = cudaStreamSynchronize(second_);
-  if (cleared == cudaSuccess) return;
-  release(memory);
-  fail_cuda(cleared, "cudaMemsetAsync", gpu_);
-}
-
-/// Shared memory of this size that was released; null: there is none.
-std::byte* CudaDevice::take_kept(std::size_t bytes) {
-  const auto kept = std::ranges::find_if(ranges_, [bytes](const auto& item) {
-    return item.second.is_shared && item.second.is_released && item.second.bytes == bytes;
-  });
-  if (kept == ranges_.end()) return nullptr;
-  // Freeing it would have waited for the work that may still use it.
-  finish();
-  kept->second.is_released = false;
-  clear(kept->first, bytes);
-  return kept->first;
-}
-
-void CudaDevice::give_back(std::byte* memory) noexcept {
-  if (memory == nullptr) return;
-  const auto found = ranges_.find(memory);
-  if (std::uncaught_exceptions() > 0 || found->second.is_shared) {
-    found->second.is_released = has_released_ = true;
-    return;
-  }
-  static_cast<void>(cudaSetDevice(gpu_));
-  free(memory, found->second);
-  ranges_.erase(found);
-}
-
-void CudaDevice::free(std::byte* memory, const Range& range) noexcept {
-  if (range.is_pinned) {
-    static_cast<void>(cudaFreeHost(memory));
-    return;
-  }
-  for (const auto& watcher : watchers_)
-    if (const auto present = watcher.lock()) present->before_free({range.number, memory, range.bytes});
-  static_cast<void>(cudaFree(memory));
-}
-
-/// Pre: the GPU is the current one.
-void CudaDevice::free_released(bool also_shared) noexcept {
-  if (!std::exchange(has_released_, false)) return;
-  std::erase_if(ranges_, [&](const auto& item) {
-    const bool is_freed = item.second.is_released && (also_shared || !item.second.is_shared);
-    if (is_freed) free(item.first, item.second);
-    return is_freed;
-  });
-}
-
-bool CudaDevice::owns(const void* memory) const { return allocation_of(memory).has_value(); }
-
-std::optional<DeviceAllocation> CudaDevice::allocation_of(const void* memory) const {
-  const auto* const place = static_cast<const std::byte*>(memory);
-  const auto after = ranges_.upper_bound(place);
-  if (place == nullptr || after == ranges_.begin()) return std::nullopt;
-  const auto& [begin, range] = *std::prev(after);
-  if (range.is_pinned || range.is_released || place >= begin + range.bytes) return std::nullopt;
-  return DeviceAllocation{range.number, begin, range.bytes};
-}
-
-void CudaDevice::watch(std::weak_ptr<AllocationWatcher> watcher) {
-  std::erase_if(watchers_, [](const auto& other) { return other.expired(); });
-  watchers_.push_back(std::move(watcher));
+std::byte* CudaDevice::allocate_pinned(std::size_t bytes) {
+  enter();
+  return memory_.allocate_pinned(bytes);
 }
 
 // ---- Memory that other processes read ----
@@ -230,7 +138,7 @@ std::optional<SharedDeviceMemory::Handle> CudaDevice::share(const DeviceAllocati
     static_cast<void>(cudaGetLastError());
     return std::nullopt;
   }
-  ranges_.at(allocation.begin).is_shared = true;
+  memory_.keep_to_the_end(allocation);
   Handle handle;
   static_assert(sizeof own == sizeof handle);
   std::memcpy(handle.data(), &own, sizeof own);
@@ -249,26 +157,12 @@ const std::byte* CudaDevice::open(const Handle& handle) {
 }
 
 DeviceMark CudaDevice::copy_opened(std::byte* to, const std::byte* opened, std::size_t bytes) {
-  return copy_concurrently(in_, to, opened, bytes, cudaMemcpyDefault);
+  return copy_concurrently(streams_.in(), to, opened, bytes, cudaMemcpyDefault);
 }
 
 void CudaDevice::close(const std::byte* opened) noexcept {
   static_cast<void>(cudaSetDevice(gpu_));
   static_cast<void>(cudaIpcCloseMemHandle(const_cast<std::byte*>(opened)));
-}
-
-std::byte* CudaDevice::allocate_pinned(std::size_t bytes) {
-  if (bytes == 0) return nullptr;
-  enter();
-  free_released();
-  void* memory = nullptr;
-  const cudaError_t error = cudaHostAlloc(&memory, bytes, cudaHostAllocPortable);
-  if (error != cudaSuccess)
-    fail_cuda(error, "cudaHostAlloc", gpu_, "; requested " + std::to_string(bytes) + " bytes of host memory",
-              /*of_host=*/true);
-  std::memset(memory, 0, bytes);
-  ranges_.emplace(static_cast<std::byte*>(memory), Range{bytes, /*is_pinned=*/true});
-  return static_cast<std::byte*>(memory);
 }
 
 // ---- The queue ----
@@ -285,47 +179,22 @@ void CudaDevice::copy_all(std::span<const FloatCopy> copies) {
 
 void CudaDevice::finish() {
   enter();
-  for (const cudaStream_t stream : {first_, second_, out_, in_})
-    check_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize", gpu_);
+  streams_.finish();
 }
 
 DeviceMark CudaDevice::mark() {
   enter();
-  return mark_on(queue_);
-}
-
-DeviceMark CudaDevice::mark_on(cudaStream_t stream) {
-  if (free_marks_.empty()) {
-    cudaEvent_t event = nullptr;
-    check_cuda(cudaEventCreate(&event), "cudaEventCreate", gpu_);
-    free_marks_.reserve(marks_.size() + 1);
-    marks_.push_back(event);
-    free_marks_.push_back(static_cast<DeviceMark>(marks_.size() - 1));
-  }
-  const DeviceMark mark = free_marks_.back();
-  check_cuda(cudaEventRecord(marks_[mark], stream), "cudaEventRecord", gpu_);
-  free_marks_.pop_back();
-  return mark;
+  return marks_.record(queue_);
 }
 
 bool CudaDevice::has_reached(DeviceMark mark) {
   enter();
-  const cudaError_t error = cudaEventQuery(marks_.at(mark));
-  if (error == cudaErrorNotReady) {
-    // CUDA keeps it as the last error, which other users of its runtime check after each launch.
-    static_cast<void>(cudaGetLastError());
-    return false;
-  }
-  check_cuda(error, "cudaEventQuery", gpu_);
-  return true;
+  return marks_.has_reached(mark);
 }
 
 Seconds CudaDevice::between(DeviceMark begin, DeviceMark end) {
   enter();
-  float milliseconds = 0.0F;
-  check_cuda(cudaEventElapsedTime(&milliseconds, marks_.at(begin), marks_.at(end)), "cudaEventElapsedTime",
-             gpu_);
-  return Seconds(1e-3 * static_cast<double>(milliseconds));
+  return marks_.between(begin, end);
 }
 
 // ---- Copies outside the queue ----
@@ -334,17 +203,17 @@ DeviceMark CudaDevice::copy_concurrently(cudaStream_t stream, void* to, const vo
                                          cudaMemcpyKind kind) {
   enter();
   if (bytes > 0) check_cuda(cudaMemcpyAsync(to, from, bytes, kind, stream), "cudaMemcpyAsync", gpu_);
-  return mark_on(stream);
+  return marks_.record(stream);
 }
 DeviceMark CudaDevice::copy_out(std::byte* pinned, const std::byte* own, std::size_t bytes) {
-  return copy_concurrently(out_, pinned, own, bytes, cudaMemcpyDeviceToHost);
+  return copy_concurrently(streams_.out(), pinned, own, bytes, cudaMemcpyDeviceToHost);
 }
 DeviceMark CudaDevice::copy_in(std::byte* own, const std::byte* pinned, std::size_t bytes) {
-  return copy_concurrently(in_, own, pinned, bytes, cudaMemcpyHostToDevice);
+  return copy_concurrently(streams_.in(), own, pinned, bytes, cudaMemcpyHostToDevice);
 }
 DeviceMark CudaDevice::mark_copies(bool out) {
   enter();
-  return mark_on(out ? out_ : in_);
+  return marks_.record(out ? streams_.out() : streams_.in());
 }
 
 // ---- Arithmetic ----
@@ -391,7 +260,7 @@ void CudaDevice::compensate(float* gradient, const float* model, const float* ol
   queue("compensate", kernels::compensate, gradient, model, older, mean_square, count, step);
 }
 void CudaDevice::find_non_finite(const float* values, std::int64_t count, std::int64_t* pinned_first) {
-  queue("find_non_finite", kernels::find_non_finite, values, count, search_, pinned_first);
+  queue("find_non_finite", kernels::find_non_finite, values, count, search_.get(), pinned_first);
 }
 
 // ---- Compression ----

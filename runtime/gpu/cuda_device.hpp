@@ -7,12 +7,12 @@
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
-#include <functional>
-#include <map>
 #include <memory>
 #include <string>
-#include <vector>
 
+#include "runtime/gpu/cuda_marks.hpp"
+#include "runtime/gpu/cuda_memory.hpp"
+#include "runtime/gpu/cuda_stream.hpp"
 #include "runtime/gpu/device_allocations.hpp"
 #include "runtime/gpu/gpu.hpp"
 #include "runtime/gpu/shared_device_memory.hpp"
@@ -25,9 +25,7 @@ struct FlawSearch;
 }
 
 /// Several may coexist in a process, also on the same GPU: each call makes its GPU the thread's current one
-/// and leaves it so. Memory is released, and codecs are destroyed, before the device is. What is released
-/// while an exception is under way is freed later: freeing waits for all work of the GPU, which may wait for
-/// other ranks.
+/// and leaves it so. Memory is released, and codecs are destroyed, before the device is.
 class CudaDevice final : public ComputeDevice, public DeviceAllocations, public SharedDeviceMemory {
  public:
   /// `gpu`: its number among those that CUDA_VISIBLE_DEVICES leaves. Errors: WorldError, also where this
@@ -39,23 +37,25 @@ class CudaDevice final : public ComputeDevice, public DeviceAllocations, public 
 
   std::string name() const override { return name_; }
   std::optional<int> libtorch_gpu() const override;
-  void* libtorch_stream() const override { return first_; }
+  void* libtorch_stream() const override { return streams_.first(); }
   bool is_host() const override { return false; }
   int gpu() const { return gpu_; }
   /// Makes the GPU the thread's current one.
   void enter() const;
 
   std::byte* allocate(std::size_t bytes) override;
-  void release(std::byte* memory) noexcept override { give_back(memory); }
-  bool owns(const void* memory) const override;
-  std::optional<DeviceAllocation> allocation_of(const void* memory) const override;
-  void watch(std::weak_ptr<AllocationWatcher> watcher) override;
+  void release(std::byte* memory) noexcept override { memory_.release(memory); }
+  bool owns(const void* memory) const override { return allocation_of(memory).has_value(); }
+  std::optional<DeviceAllocation> allocation_of(const void* memory) const override {
+    return memory_.allocation_of(memory);
+  }
+  void watch(std::weak_ptr<AllocationWatcher> watcher) override { memory_.watch(std::move(watcher)); }
   std::optional<Handle> share(const DeviceAllocation& allocation) override;
   const std::byte* open(const Handle& handle) override;
   DeviceMark copy_opened(std::byte* to, const std::byte* opened, std::size_t bytes) override;
   void close(const std::byte* opened) noexcept override;
   std::byte* allocate_pinned(std::size_t bytes) override;
-  void release_pinned(std::byte* memory) noexcept override { give_back(memory); }
+  void release_pinned(std::byte* memory) noexcept override { memory_.release(memory); }
 
   void copy(void* to, const void* from, std::size_t bytes) override;
   void copy_all(std::span<const FloatCopy> copies) override;
@@ -63,7 +63,7 @@ class CudaDevice final : public ComputeDevice, public DeviceAllocations, public 
   DeviceMark mark() override;
   bool has_reached(DeviceMark mark) override;
   Seconds between(DeviceMark begin, DeviceMark end) override;
-  void forget(DeviceMark mark) noexcept override { free_marks_.push_back(mark); }
+  void forget(DeviceMark mark) noexcept override { marks_.forget(mark); }
 
   cudaStream_t queue_in_use() const { return queue_; }
 
@@ -98,44 +98,25 @@ class CudaDevice final : public ComputeDevice, public DeviceAllocations, public 
   std::unique_ptr<compression::SharedFactors> make_factors(const compression::Setting& setting) override;
 
  private:
-  void use_second_queue(bool second) noexcept override { queue_ = second ? second_ : first_; }
-  /// Errors: WorldError where the kernels were not built for a GPU of this compute capability, which is the
-  /// current one.
-  void check_code(int major, int minor) const;
+  void use_second_queue(bool second) noexcept override {
+    queue_ = second ? streams_.second() : streams_.first();
+  }
   /// enter(), then a launcher with its arguments on the queue.
   template <class... Wanted, class... Given>
   void queue(const char* name, cudaError_t (*launcher)(Wanted...), Given... given) const;
-  struct Range {
-    std::size_t bytes;
-    bool is_pinned;
-    std::uint64_t number = 0;  ///< of device memory
-    bool is_released = false;  ///< but not freed yet
-    bool is_shared = false;    ///< with other processes
-  };
-  void give_back(std::byte* memory) noexcept;
-  void free(std::byte* memory, const Range& range) noexcept;
-  void free_released(bool also_shared = false) noexcept;
-  std::byte* take_kept(std::size_t bytes);
-  void clear(std::byte* memory, std::size_t bytes);
-  DeviceMark mark_on(cudaStream_t stream);
   DeviceMark copy_concurrently(cudaStream_t stream, void* to, const void* from, std::size_t bytes,
                                cudaMemcpyKind kind);
-  void release_all() noexcept;
+  struct Frees {
+    void operator()(void* memory) const noexcept { static_cast<void>(cudaFree(memory)); }
+  };
 
   int gpu_;
   std::string name_;
-  cudaStream_t queue_ = nullptr;  ///< in use
-  cudaStream_t first_ = nullptr;
-  cudaStream_t second_ = nullptr;
-  cudaStream_t out_ = nullptr;
-  cudaStream_t in_ = nullptr;
-  kernels::FlawSearch* search_ = nullptr;
-  std::map<std::byte*, Range, std::less<>> ranges_;  ///< all memory, by its first byte
-  bool has_released_ = false;                        ///< some of it is not freed yet
-  std::uint64_t allocations_ = 0;                    ///< of device memory, so far
-  std::vector<std::weak_ptr<AllocationWatcher>> watchers_;
-  std::vector<cudaEvent_t> marks_;
-  std::vector<DeviceMark> free_marks_;  ///< has room for all
+  CudaStreams streams_;
+  std::unique_ptr<kernels::FlawSearch, Frees> search_;
+  CudaMarks marks_;
+  CudaMemory memory_;
+  cudaStream_t queue_;  ///< in use
 };
 
 }  // namespace tandem

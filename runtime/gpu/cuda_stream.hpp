@@ -3,6 +3,9 @@
 
 #include <cuda_runtime_api.h>
 
+#include <memory>
+#include <type_traits>
+
 #include "runtime/gpu/cuda_check.hpp"
 
 namespace tandem {
@@ -22,5 +25,36 @@ inline cudaStream_t make_stream(int gpu, Urgency urgency) {
              "cudaStreamCreateWithPriority", gpu);
   return stream;
 }
+
+/// The streams of one device. A broken GPU reports an error to their destruction; the call that broke it has
+/// reported it already.
+class CudaStreams {
+ public:
+  /// Pre: `gpu` is the current one, here and at the end. Errors: WorldError.
+  explicit CudaStreams(int gpu) : gpu_(gpu) {}
+
+  cudaStream_t first() const { return first_.get(); }
+  cudaStream_t second() const { return second_.get(); }
+  /// For copies outside the queues.
+  cudaStream_t out() const { return out_.get(); }
+  cudaStream_t in() const { return in_.get(); }
+  /// Waits for all work of all streams. Pre: the GPU is the current one.
+  void finish() const {
+    for (const cudaStream_t stream : {first(), second(), out(), in()})
+      check_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize", gpu_);
+  }
+
+ private:
+  struct Destroys {
+    void operator()(cudaStream_t stream) const noexcept { static_cast<void>(cudaStreamDestroy(stream)); }
+  };
+  using Owned = std::unique_ptr<std::remove_pointer_t<cudaStream_t>, Destroys>;
+
+  int gpu_;
+  Owned first_{make_stream(gpu_, Urgency::computing)};
+  Owned second_{make_stream(gpu_, Urgency::communication)};
+  Owned out_{make_stream(gpu_, Urgency::communication)};
+  Owned in_{make_stream(gpu_, Urgency::communication)};
+};
 
 }  // namespace tandem

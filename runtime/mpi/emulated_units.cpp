@@ -19,10 +19,15 @@ void EmulatedUnit::begin(Seconds now) {
 }
 
 Seconds EmulatedUnit::end(Seconds began, Seconds now, Seconds duration) {
-  const Seconds due = std::max(began, free_at_) - behind_ + duration;
+  const Seconds due = std::max(began, free_at_) - behind_ + duration * slowdown_;
   behind_ = std::max(Seconds(0), now - due);
   free_at_ = std::max(now, due);
   return free_at_;
+}
+
+void EmulatedUnit::set_slowdown(Seconds now, double factor) {
+  if (free_at_ > now) free_at_ = now + (free_at_ - now) * (factor / slowdown_);
+  slowdown_ = factor;
 }
 
 Seconds TransferDelays::arrival(Seconds now) {
@@ -45,8 +50,8 @@ std::int64_t TransferDelays::missed_deadlines() const {
 }
 
 std::int64_t EmulatedUnits::missed_deadlines() const {
-  std::int64_t sum = device_.missed_deadlines() + second_queue_.missed_deadlines() +
-                     concurrent_device_.missed_deadlines();
+  std::int64_t sum =
+      device_.missed_deadlines() + second_queue_.missed_deadlines() + concurrent_device_.missed_deadlines();
   for (const auto& [number, disk] : disks_) sum += disk.missed_deadlines();
   return sum;
 }

@@ -11,14 +11,17 @@
 
 namespace tandem {
 
-/// One emulated device. A kernel that takes longer than its emulated time delays the operations after
-/// it; operations that follow without a pause are shortened until the delay is made up.
+/// One queue of an emulated device. A kernel that takes longer than its emulated time delays the operations
+/// after it; operations that follow without a pause are shortened until the delay is made up.
 class EmulatedUnit {
  public:
   /// A kernel begins.
   void begin(Seconds now);
   /// The kernel has ended. Returns the time at which the emulated unit ends the operation.
   Seconds end(Seconds began, Seconds now, Seconds duration);
+  /// From now on its work takes `factor` times as long, also the rest of what has begun.
+  void set_slowdown(Seconds now, double factor);
+  double slowdown() const { return slowdown_; }
   /// Its operations are given up; it is free from now on.
   void stop(Seconds now) { free_at_ = std::min(free_at_, now); }
   /// How often the unit became idle later than it should have.
@@ -27,6 +30,7 @@ class EmulatedUnit {
  private:
   bool is_late() const;
 
+  double slowdown_ = 1.0;
   Seconds free_at_;
   Seconds behind_;  ///< how much later that is than it should be, since the unit last paused
   std::int64_t missed_ = 0;

@@ -56,9 +56,7 @@ MpiContext::MpiContext(MPI_Comm communicator, MpiSetting setting)
       transport_(all_.get(), operations_, node_, setting_.peer_messages.get(), staging_, *time_),
       communicators_(all_.get(), setting_.most_communicators),
       transfers_(
-          make_transfers(setting_.parallel_transfers, setting_.by_read_ring && setting_.transfers_overlap)),
-      rank_(transport_.rank()),
-      size_(transport_.size()) {
+          make_transfers(setting_.parallel_transfers, setting_.by_read_ring && setting_.transfers_overlap)) {
   check_mpi(MPI_Barrier(all_.get()), "MPI_Barrier");
   start_ = time_->now();
 }
@@ -91,6 +89,7 @@ Pending MpiContext::occupy(EmulatedUnit& unit, std::optional<Seconds> duration, 
   const auto number = operations_.acquire(Operation::State::timed);
   operations_[number].deadline = start_ + deadline;
   operations_[number].is_work = is_work;
+  operations_[number].is_slowed = &unit == &units_.device();
   return Pending(number);
 }
 
@@ -153,7 +152,7 @@ Seconds MpiContext::device_time(const QueuedWork& work) {
 
 Pending MpiContext::use_disk(int disk, const DiskAccess& access, Kernel transfer, bool write) {
   TANDEM_CHECK(access.size.count() >= 0 && access.requests >= 1, "size", access.size.count(), "requests",
-               access.requests, "rank", rank_);
+               access.requests, "rank", rank());
   const Seconds now = time_->now();
   std::optional<Seconds> deadline;
   if (setting_.emulated_disk)
@@ -199,7 +198,9 @@ Pending MpiContext::sleep(Seconds duration) {
 // ---- Messages ----
 
 Pending MpiContext::send(Rank to, Channel channel, Slice slice, const Note& note) {
-  return transport_.send(to, channel, slice, note);
+  Pending pending = transport_.send(to, channel, slice, note);
+  note_flight();
+  return pending;
 }
 
 Pending MpiContext::receive(Rank from, Channel channel, Slice slice) {
@@ -273,7 +274,7 @@ void MpiContext::meet(std::span<const Rank> members) {
     wait_all(words);
     words.clear();
   };
-  if (rank_ == host) {
+  if (rank() == host) {
     each_guest([&](Rank guest) { return receive(guest, rendezvous, {}); });
     each_guest([&](Rank guest) { return send(guest, rendezvous, {}, {}); });
   } else {
@@ -286,9 +287,9 @@ void MpiContext::meet(std::span<const Rank> members) {
 Pending MpiContext::all_reduce(std::span<const Rank> members, Channel channel, Slice vector,
                                const collectives::Element& element) {
   const std::int64_t size = vector.size.count();
-  const auto self = std::ranges::find(members, rank_) - members.begin();
+  const auto self = std::ranges::find(members, rank()) - members.begin();
   const std::int64_t unit = element.is_gathered() ? std::ssize(members) : element.bytes;
-  TANDEM_CHECK(std::ranges::count(members, rank_) == 1, "rank", rank_, "members", members.size());
+  TANDEM_CHECK(std::ranges::count(members, rank()) == 1, "rank", rank(), "members", members.size());
   TANDEM_CHECK(size >= 0 && size % unit == 0, "channel", channel.number(), "bytes", size);
   if (members.size() == 1 || size == 0) return Pending(operations_.acquire_done(time_->now()));
   const Communicators::Members met = communicators_.of(members, [&] {
@@ -307,6 +308,8 @@ Pending MpiContext::all_reduce(std::span<const Rank> members, Channel channel, S
   }
   const auto number = operations_.acquire(Operation::State::messages);
   Operation& operation = operations_[number];
+  operation.is_all_reduce = true;
+  note_flight();
   if (!met.is_kept) operation.own_communicator = among;
   const auto vector_size = static_cast<std::size_t>(size);
   if (of_device) {
@@ -342,7 +345,20 @@ void MpiContext::start_sum(std::uint32_t number, MPI_Comm among, std::span<std::
 bool MpiContext::advance() {
   const bool messages_ended = transport_.advance();
   const bool copies_ended = staging_.copies().advance();
+  note_flight();
   return messages_ended || copies_ended;
+}
+
+/// The emulated device becomes slower when the first message sets out, and as fast as before when the last
+/// one has arrived.
+void MpiContext::note_flight() {
+  if (setting_.overlap_slowdown == 1.0) return;
+  const double factor = operations_.has_messages_in_flight() ? setting_.overlap_slowdown : 1.0;
+  EmulatedUnit& device = units_.device();
+  if (factor == device.slowdown()) return;
+  const Seconds now = time_->now();
+  operations_.stretch_work(now, factor / device.slowdown());
+  device.set_slowdown(now - start_, factor);
 }
 
 void MpiContext::watch_copies(std::function<void(const DeviceCopy&)> watcher) {

@@ -32,6 +32,9 @@ namespace tandem {
 struct MpiSetting {
   /// Time that the emulated device of this rank needs.
   std::function<std::optional<Seconds>(const Work&)> emulated = {};
+  /// How many times as long the work in the first queue of the emulated device takes while messages or sums
+  /// of the rank are in flight.
+  double overlap_slowdown = 1.0;
   /// The emulated device has a second queue (is_of_finished_bucket).
   bool emulates_second_queue = false;
   /// When the emulated disk ends an access that arrives there at that time, both by the clock of the host.
@@ -94,8 +97,8 @@ class MpiContext : public Context {
   MpiContext(const MpiContext&) = delete;
   MpiContext& operator=(const MpiContext&) = delete;
 
-  Rank rank() const override { return rank_; }
-  int world_size() const override { return size_; }
+  Rank rank() const override { return transport_.rank(); }
+  int world_size() const override { return transport_.size(); }
   ComputeDevice& device() override { return device_; }
   Seconds now() const override;
   Pending compute(const Work& work, Kernel kernel) override;
@@ -144,6 +147,7 @@ class MpiContext : public Context {
   Pending queue(const Work& work, const Kernel& kernel);
   static Seconds device_time(const QueuedWork& work);
   bool advance();
+  void note_flight();
   std::optional<Seconds> time_of_end(Operation& operation, Seconds now) const;
   bool hear_control_now_and_then();
   Completion finish(Pending& pending, std::size_t index);
@@ -166,8 +170,6 @@ class MpiContext : public Context {
   ElementSums sums_;
   EmulatedUnits units_;
   std::unique_ptr<Transfers> transfers_;
-  Rank rank_ = 0;
-  int size_ = 0;
   Seconds start_;
   SharedStretch last_said_;  ///< of the kernel that said its end last
   Seconds next_control_{0};  ///< when to look for control messages again

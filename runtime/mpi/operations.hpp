@@ -39,7 +39,9 @@ struct Operation {
   Outcome outcome = Outcome::done;
   bool has_envelope = false;  ///< of a receive with one: its first message has arrived
   bool is_sleep = false;
-  bool is_work = false;         ///< of a timed operation: the work of an emulated device
+  bool is_work = false;    ///< of a timed operation: the work of an emulated device
+  bool is_slowed = false;  ///< of such work: messages in flight slow it down
+  bool is_all_reduce = false;
   bool is_drain = false;        ///< an internal receive, whose message is discarded
   bool awaits_verdict = false;  ///< of a send: the receiver was asked whether it can be cancelled
   int open_messages = 0;        ///< not yet complete
@@ -63,6 +65,9 @@ struct Operation {
   std::uint32_t sum = 0;                      ///< of an all-reduce by the devices: its number there
   MPI_Comm own_communicator = MPI_COMM_NULL;  ///< of an all-reduce over members whose is not kept
 
+  /// Data of the operation moves, as far as this rank can see: not before the envelope of a message has
+  /// arrived.
+  bool is_in_flight() const;
   /// Marks the operation as ended at `now` but not yet waited for. All times are by the clock of the host.
   void end(Seconds now) {
     state = State::done;
@@ -83,6 +88,9 @@ class OperationTable {
   Operation& operator[](std::uint32_t number) { return operations_[number]; }
   const Operation& operator[](std::uint32_t number) const { return operations_[number]; }
   std::uint32_t size() const { return static_cast<std::uint32_t>(operations_.size()); }
+  bool has_messages_in_flight() const;
+  /// The rest of all slowed work takes this factor as long, from `now` on.
+  void stretch_work(Seconds now, double factor);
 
  private:
   std::deque<Operation> operations_;

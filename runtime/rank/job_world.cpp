@@ -64,6 +64,7 @@ MpiSetting emulated_setting(const Job& job, Rank rank) {
   return {.emulated =
               [model = devices.cost_model(rank), slow = Slowdown(job.spec().experiment, rank)](
                   const Work& work) mutable { return std::optional(model.price(work) * slow.next(work)); },
+          .overlap_slowdown = job.spec().experiment.physics.overlap_slowdown,
           .emulates_second_queue = devices.has_second_queue(rank),
           .emulated_disk =
               [&devices, disks, rank](int disk, const DiskAccess& access, bool write, Seconds arrival) {

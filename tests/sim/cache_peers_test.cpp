@@ -109,7 +109,7 @@ TEST_F(PeerTimes, ACopyThatIsNotThereComesFromTheStore) {
   experiment_.data.cache_capacity = Bytes(60 * 3073);
   const Journal journal = serve({stays_away, [&](CacheClient& client, Context&) {
                                    const auto list =
-                                       job_->data().epoch_list(0, {}, job_->data().first_list());
+                                       job_->data().lists().of(0, {}, job_->data().deals().first_list());
                                    const SampleId own = list->ids[1];
                                    std::vector<SampleId> candidates(100);
                                    std::iota(candidates.begin(), candidates.end(), SampleId{0});

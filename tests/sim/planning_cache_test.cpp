@@ -210,8 +210,8 @@ class PlanningCachesOfTwo : public Planning,
     std::vector<std::vector<SampleId>> all;
     const DataPlan& data = job_->data();
     for (std::int64_t epoch = 0; epoch < 3; ++epoch) {
-      const auto losses = data.models_losses() ? std::vector<float>() : losses_before(journal, epoch);
-      auto& ids = all.emplace_back(data.epoch_list(epoch, losses, data.first_list())->ids);
+      const auto losses = data.lists().model_losses() ? std::vector<float>() : losses_before(journal, epoch);
+      auto& ids = all.emplace_back(data.lists().of(epoch, losses, data.deals().first_list())->ids);
       ids.resize(ids.size() / 2 * 2);
     }
     return all;

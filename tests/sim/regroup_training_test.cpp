@@ -70,7 +70,7 @@ class Regrouping : public Training {
       sampling::DealsOfWorker of_worker;
       of_worker.follow(deals, slot);
       const auto part = *of_worker.take(taken);
-      visits[static_cast<std::size_t>(slot)].emplace(data.shard_visits(part)).skip(taken - part.begin);
+      visits[static_cast<std::size_t>(slot)].emplace(data.deals().visits(part)).skip(taken - part.begin);
     };
     std::vector<std::vector<std::vector<SampleId>>> batches;
     std::vector<int> before = rounds.front();

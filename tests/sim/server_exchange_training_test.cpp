@@ -1,16 +1,21 @@
 // Exchanges over a server: workers that ask for the model (sync.pull), exchange key by key (sync.exchange),
 // wait for a coordinator that takes time to answer (tandem:answer), and evaluate (placement.evaluator). Times
 // are closed forms; models are bit by bit those of the usual exchange.
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
+#include <iterator>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "policies/vocabulary/check.hpp"
 #include "tests/sim/training.hpp"
+#include "tests/support/algorithms.hpp"
 
 namespace tandem {
 namespace TANDEM_FILE {
@@ -337,7 +342,26 @@ TEST_F(Models, AreTheSameIfRequestedWhileTheNextForwardRuns) {
   expect_same_models(experiment, requested);
 }
 
-class RequestingAlgorithms : public ServerExchanges, public ::testing::WithParamInterface<std::string> {};
+class RequestingAlgorithms : public ServerExchanges, public ::testing::WithParamInterface<std::string> {
+ protected:
+  /// A line for every step: its worker and number, and the round, version and samples that it had.
+  static std::string course_of(const Journal& journal) {
+    std::set<std::string> lines;
+    for (const auto& step : journal.steps)
+      lines.insert(
+          fmt::format("{} {} {} {} {}\n", step.rank, step.step, step.round, step.version, step.samples));
+    return fmt::format("{}", fmt::join(lines, ""));
+  }
+  /// Where servers send models without a request.
+  std::string course_without_requests(Experiment experiment) {
+    experiment.sync.pull = ServerPull::pushed;
+    const auto file = directory_ / "course";
+    train_apart(experiment, "pushed",
+                [&](const Journal& journal) { std::ofstream(file) << course_of(journal); });
+    std::ifstream course(file);
+    return {std::istreambuf_iterator<char>(course), {}};
+  }
+};
 
 /// Unequal workers, two shards.
 TEST_P(RequestingAlgorithms, EndsAfterItsRoundsWhenModelsAreRequested) {
@@ -352,9 +376,15 @@ TEST_P(RequestingAlgorithms, EndsAfterItsRoundsWhenModelsAreRequested) {
   experiment.evaluate_every = 2;
   experiment.placement.evaluator = "first-worker";
   if (GetParam() == "adsp") experiment.sync.options = {{"period_s", 0.5}};
+  const std::string expected = algorithm.timing_driven ? "" : course_without_requests(experiment);
   const Journal journal = train(experiment, true);
   EXPECT_FALSE(journal.evaluations.empty());
   EXPECT_EQ(received(journal, "pulls"), received(journal, "replies") + received(journal, "reply-pieces"));
+  // The last round of k-batch-sync and rennala is still in progress when the job ends.
+  const auto updates = std::ranges::count(journal.operations, "update", &OperationRecord::work);
+  EXPECT_GE(updates, 2 * (experiment.stop.rounds - 1)) << "of two shards";
+  if (algorithm.timing_driven) return;
+  EXPECT_EQ(course_of(journal), expected);
 }
 
 std::string name_of_algorithm(const ::testing::TestParamInfo<std::string>& instance) {
@@ -362,8 +392,8 @@ std::string name_of_algorithm(const ::testing::TestParamInfo<std::string>& insta
   std::erase(name, '-');
   return name;
 }
-// That each request is answered by one piece, whatever the order, ReplySender's own tests prove.
-INSTANTIATE_TEST_SUITE_P(OfEachKind, RequestingAlgorithms, ::testing::Values("bsp", "asp", "adsp"),
+INSTANTIATE_TEST_SUITE_P(Catalogue, RequestingAlgorithms,
+                         ::testing::ValuesIn(testing::algorithms_over(sync::Route::server)),
                          name_of_algorithm);
 
 // ---- The first worker evaluates ----

@@ -149,7 +149,7 @@ class Training : public ::testing::Test {
 
   /// The gradient of the mean loss over a worker's whole shard, which is its batch in every step.
   std::vector<double> gradient_at(Learner& learner, const std::vector<double>& model, int worker) const {
-    return gradient_of(learner, model, job_->data().shard(worker));
+    return gradient_of(learner, model, job_->data().deals().shard(worker));
   }
   /// The same over these samples.
   std::vector<double> gradient_of(Learner& learner, const std::vector<double>& model,

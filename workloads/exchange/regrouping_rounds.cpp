@@ -22,8 +22,8 @@ RegroupingRounds::RegroupingRounds(const Roster& roster, const DataPlan& data, c
       regrouping_(roster, context, *this, common_size(), replica.has_values(), incarnation),
       stop_(stop),
       knows_samples_(data.knows_samples()),
-      deals_(workers_.size(), roster.first_workers().size(), data.deals_before(),
-             {.knows_samples = data.knows_samples(), .deals_again = data.deals_again()}) {}
+      deals_(workers_.size(), roster.first_workers().size(), data.deals().before(),
+             {.knows_samples = data.knows_samples(), .deals_again = data.deals().are_repeated()}) {}
 
 void RegroupingRounds::open(const sync::Exchange& exchange) {
   is_open_ = true;

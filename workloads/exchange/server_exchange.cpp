@@ -39,9 +39,9 @@ class ServerExchange final : public Exchange, public MemberExchange {
     first_workers_ = std::ssize(roster.first_workers());
     knows_samples_ = data.knows_samples();
     if (roster.steward())
-      deals_.emplace(
-          roster.workers().size(), roster.first_workers().size(), data.deals_before(),
-          sampling::MemberDeals::Rules{.knows_samples = knows_samples_, .deals_again = data.deals_again()});
+      deals_.emplace(roster.workers().size(), roster.first_workers().size(), data.deals().before(),
+                     sampling::MemberDeals::Rules{.knows_samples = knows_samples_,
+                                                  .deals_again = data.deals().are_repeated()});
     if (plan.compression() != nullptr)
       compressor_.emplace(plan, replica.has_values(), context.device(),
                           roster.assignment(context.rank()).index);

@@ -23,11 +23,9 @@ ShardPieces pieces_of(const ExchangePlan& exchange, int shard) {
 ServerModel::ServerModel(const ReplicaPlan& plan, const ExchangePlan& exchange, ComputeDevice& device,
                          int shard, bool is_on_gpu)
     : device_(device),
-      is_on_gpu_(is_on_gpu),
       pieces_(pieces_of(exchange, shard)),
       elements_(shard_elements(pieces_)),
-      key_{0, pieces_.size() - 1},
-      selected_elements_(elements_),
+      pushes_(exchange, device, pieces_, {plan.real_math, is_on_gpu}),
       snapshots_(device, static_cast<std::size_t>(elements_)),
       only_averages_(exchange.servers_send_means()),
       payload_(exchange.payload()),
@@ -36,15 +34,9 @@ ServerModel::ServerModel(const ReplicaPlan& plan, const ExchangePlan& exchange, 
       change_update_(exchange.update_rule(), exchange.global_rate(), plan.real_math ? elements_ : 0, device) {
   for (const ShardPiece& piece : pieces_)
     stretches_.push_back({piece.shard_offset, piece.parameters, piece.elements - piece.parameters});
-  if (exchange.compression() != nullptr && exchange.route() == sync::Route::server)
-    decoder_.emplace(exchange, plan.real_math, device, pieces_);
   if (!plan.real_math) return;
   model_ = snapshots_.fresh();
   if (!only_averages_) load_initial(plan, exchange.averages_statistics());
-  for (int worker = 0; worker < exchange.sync_setting().workers; ++worker)
-    slots_.emplace_back(device, model_->size());
-  aggregate_ = FloatArray(device, model_->size());
-  sum_ = aggregate_.span();
   const sync::UpdateRule rule = exchange.update_rule();
   if (const auto* compensation = std::get_if<sync::DelayCompensation>(&rule))
     keeps_older_ = compensation->since;
@@ -52,7 +44,7 @@ ServerModel::ServerModel(const ReplicaPlan& plan, const ExchangePlan& exchange, 
     keeps_older_ = Since::handed_out;
     pull_ = static_cast<float>(tie->pull);
   }
-  if (keeps_older_) older_.assign(slots_.size(), model_);
+  if (keeps_older_) older_.assign(static_cast<std::size_t>(exchange.sync_setting().workers), model_);
 }
 
 void ServerModel::load_initial(const ReplicaPlan& plan, bool averages_statistics) {
@@ -72,75 +64,10 @@ void ServerModel::keep_what_is_held() {
   device_.copy(model_->data(), before->data(), before->bytes());
 }
 
-void ServerModel::select(const ShardKey& key) {
-  if (key.first == key_.first && key.last == key_.last) return;
-  TANDEM_CHECK(accepted_.empty() && total_weight_ == 0.0, "accepted pushes of another key", accepted_.size());
-  const ShardPiece& last = pieces_[key.last];
-  key_ = key;
-  selected_begin_ = pieces_[key.first].shard_offset;
-  selected_elements_ = last.shard_offset + last.elements - selected_begin_;
-}
-
-Slice ServerModel::slot(int worker, std::size_t index) {
-  if (decoder_) return decoder_->slot(worker, index);
-  const ShardPiece& piece = pieces_[index];
-  if (!model_) return {piece.bytes(), nullptr};
-  float* data = slots_[static_cast<std::size_t>(worker)].data() + piece.shard_offset;
-  return {piece.bytes(), reinterpret_cast<std::byte*>(data)};
-}
-
-void ServerModel::accept(int worker, double weight) {
-  accepted_.emplace_back(worker, weight);
-  pusher_ = worker;
-}
-
-void ServerModel::drop(int worker) {
-  TANDEM_CHECK(has_accepted(worker), "no accepted push of worker", worker);
-  std::erase_if(accepted_, [worker](const auto& one) { return one.first == worker; });
-}
-
-bool ServerModel::has_accepted(int worker) const {
-  return std::any_of(accepted_.begin(), accepted_.end(),
-                     [&](const auto& one) { return one.first == worker; });
-}
-
-Kernel ServerModel::decompress() {
-  if (!model_) return {};
-  return [this] {
-    for (const auto& [worker, weight] : accepted_)
-      decoder_->decode(worker, slots_[static_cast<std::size_t>(worker)].span(), key_);
-  };
-}
-
-Kernel ServerModel::fold(bool before_update) {
-  std::stable_sort(accepted_.begin(), accepted_.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  const bool from_slot = takes_from_slot(before_update);
-  for (const auto& [worker, weight] : accepted_) total_weight_ += weight;
-  if (!model_) {
-    accepted_.clear();
-    return {};
-  }
-  if (!from_slot) return [this] { add_up(); };
-  sum_ = slots_[static_cast<std::size_t>(accepted_.front().first)].span();
-  accepted_.clear();
-  return [] {};
-}
-
-void ServerModel::add_up() {
-  terms_.clear();
-  for (const auto& [worker, weight] : accepted_)
-    terms_.push_back(
-        {slots_[static_cast<std::size_t>(worker)].data() + selected_begin_, static_cast<float>(weight)});
-  device_.add_terms(aggregate_.data() + selected_begin_, !has_aggregate_, terms_, selected_elements_);
-  has_aggregate_ = true;
-  accepted_.clear();
-}
-
 Kernel ServerModel::apply(double scale, std::int64_t round) {
   TANDEM_CHECK(scale == 1.0 || !only_averages_, "workers do not learn of the scale", scale);
   if (!model_) {
-    total_weight_ = 0.0;
+    pushes_.clear();
     return {};
   }
   if (only_averages_) return [this] { take_mean(); };
@@ -155,20 +82,21 @@ Snapshot ServerModel::hand_out(int worker) {
 /// Computes the mean of trained elements and of statistics. In lockstep, the last mean is no longer in
 /// flight.
 void ServerModel::take_mean() {
-  if (key_.first == 0) {
+  if (pushes_.key().first == 0) {
     model_.reset();
     model_ = snapshots_.fresh();
   }
-  device_.multiply(model_->data() + selected_begin_, sum_.data() + selected_begin_, selected_elements_,
-                   static_cast<float>(1.0 / total_weight_));
-  clear_aggregate();
+  const std::int64_t begin = pushes_.begin();
+  device_.multiply(model_->data() + begin, pushes_.values().data() + begin, pushes_.elements(),
+                   static_cast<float>(1.0 / pushes_.weight()));
+  pushes_.clear();
 }
 
 void ServerModel::update(double scale, UpdateTime time) {
-  const Snapshot older = keeps_older_ ? older_[static_cast<std::size_t>(pusher_)] : nullptr;
+  const Snapshot older = keeps_older_ ? older_[static_cast<std::size_t>(pushes_.last_accepted())] : nullptr;
   if (keeps_older_ == Since::last_update) std::fill(older_.begin(), older_.end(), model_);
   keep_what_is_held();
-  if (key_.first == 0) {
+  if (pushes_.key().first == 0) {
     optimizer_.begin_update(time, scale);
     change_update_.begin_update(optimizer_.rate_at(time));
   }
@@ -178,14 +106,7 @@ void ServerModel::update(double scale, UpdateTime time) {
     give_way_to_worker(*older);
   else
     move_by_change(scale);
-  clear_aggregate();
-}
-
-/// The next sum overwrites it.
-void ServerModel::clear_aggregate() {
-  has_aggregate_ = false;
-  sum_ = aggregate_.span();
-  total_weight_ = 0.0;
+  pushes_.clear();
 }
 
 ServerModel::Stretch ServerModel::stretch_of(const ShardPiece& piece) {
@@ -193,16 +114,17 @@ ServerModel::Stretch ServerModel::stretch_of(const ShardPiece& piece) {
   const auto trained = static_cast<std::size_t>(piece.parameters);
   const auto statistics = static_cast<std::size_t>(piece.elements) - trained;
   const auto model = model_->span();
-  return {model.subspan(begin, trained), sum_.subspan(begin, trained),
-          model.subspan(begin + trained, statistics), sum_.subspan(begin + trained, statistics)};
+  const auto sum = pushes_.values();
+  return {model.subspan(begin, trained), sum.subspan(begin, trained),
+          model.subspan(begin + trained, statistics), sum.subspan(begin + trained, statistics)};
 }
 
 void ServerModel::step_by_gradient(const FloatArray* older) {
-  const double share = 1.0 / total_weight_;
+  const double share = 1.0 / pushes_.weight();
   if (older == nullptr)
-    return optimizer_.apply(model_->span(), sum_, {.share = share, .statistics = share}, 0,
-                            selected_stretches());
-  for (const ShardPiece& piece : selected_pieces()) {
+    return optimizer_.apply(model_->span(), pushes_.values(), {.share = share, .statistics = share}, 0,
+                            selected(stretches_));
+  for (const ShardPiece& piece : selected(pieces_)) {
     const Stretch at = stretch_of(piece);
     device_.scale(at.trained_sum.data(), std::ssize(at.trained_sum), static_cast<float>(share));
     compensator_.correct(
@@ -210,18 +132,18 @@ void ServerModel::step_by_gradient(const FloatArray* older) {
         older->span().subspan(static_cast<std::size_t>(piece.shard_offset), at.trained.size()),
         piece.shard_offset);
   }
-  optimizer_.apply(model_->span(), sum_, {.statistics = share}, 0, selected_stretches());
+  optimizer_.apply(model_->span(), pushes_.values(), {.statistics = share}, 0, selected(stretches_));
 }
 
 void ServerModel::move_by_change(double scale) {
-  const double share = 1.0 / total_weight_;
-  change_update_.apply(model_->span(), model_->span(), sum_, share, scale, 0, selected_stretches(),
-                       share * scale);
+  const double share = 1.0 / pushes_.weight();
+  change_update_.apply(model_->span(), model_->span(), pushes_.values(), share, scale, 0,
+                       selected(stretches_), share * scale);
 }
 
 /// The model of the worker that pushed is the centre that it was sent, plus its change.
 void ServerModel::give_way_to_worker(const FloatArray& handed_out) {
-  for (const ShardPiece& piece : selected_pieces()) {
+  for (const ShardPiece& piece : selected(pieces_)) {
     const Stretch at = stretch_of(piece);
     const float* const sent = handed_out.data() + piece.shard_offset;
     const auto trained = std::ssize(at.trained), statistics = std::ssize(at.statistics);
@@ -240,13 +162,6 @@ void ServerModel::serialise(StateArchive& state) {
   const Snapshot older = state.restores() ? snapshots_.fresh() : older_.front();
   serialise_floats(state, "older", device_, older->span());
   if (state.restores()) std::fill(older_.begin(), older_.end(), older);
-}
-
-void ServerModel::serialise_sum(StateArchive& state) {
-  state.number("sum.weight", total_weight_);
-  if (total_weight_ == 0.0) return;
-  serialise_floats(state, "sum", device_, aggregate_.span());
-  has_aggregate_ = true;
 }
 
 Slice ServerModel::slice(const Snapshot& snapshot, std::size_t index) const {

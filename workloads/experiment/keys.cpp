@@ -559,9 +559,10 @@ std::vector<ExperimentKey> physics_keys() {
        "without a profile; 0: that of each device (GPUs 0.02, processors 0.03, boards 0.05)",
        Shared::by_all_jobs},
       {KEY(physics.overlap_slowdown), between(1, 100),
-       "in simulations, factor on the time in which a worker computes while its messages move (an all-reduce "
-       "takes processors and memory of a GPU); 1: as the profile measured, or none. Public measurements of "
-       "kernels under NCCL reach 1.8",
+       "factor on the time in which a device computes while messages of its rank move (an all-reduce takes "
+       "processors and memory of a GPU), in simulations and in runs with emulated devices; 1: as the "
+       "profile measured, or none. Public measurements of kernels under NCCL reach 1.8. Native devices are "
+       "slowed down by the hardware itself, so it does not act on them",
        Shared::by_all_jobs},
       {KEY(physics.ensemble), between(0, 1000),
        "simulations of a job of several workers whose decisions depend on timing (asp, ssp, esync, ...), "

@@ -91,20 +91,21 @@ void add_flops(const std::map<std::ptrdiff_t, SegmentShare*>& share_at, const Ba
 class ScriptLearner final : public FlatLearner {
  public:
   ScriptLearner(const LearnerSetting& setting, ComputeDevice& compute_device)
-      : FlatLearner(setting, describe_torch_script(setting), compute_device), script_(setting, device()) {
+      : FlatLearner(setting, describe_torch_script(setting), compute_device),
+        script_(setting, runner().device()) {
     // A module has the channels in the order that it was saved with.
-    if (device().is_cuda()) copies_.emplace(compute_device, /*adjacent_channels=*/false);
+    if (runner().device().is_cuda()) copies_.emplace(compute_device, /*adjacent_channels=*/false);
     bind_tensors();
   }
 
  private:
   /// Modules draw from libtorch's global generator.
-  void begin_pass(Rng random) override { seed_libtorch(device(), random.next()); }
+  void begin_pass(Rng random) override { seed_libtorch(runner().device(), random.next()); }
 
   at::Tensor train(const at::Tensor& pixels, const at::Tensor& labels) override {
     if (copies_) copies_->refresh();
     const at::Tensor outputs = script_.run(pixels, /*training=*/true).to(at::kFloat);
-    const at::Tensor loss = loss_of(outputs, labels);
+    const at::Tensor loss = step_loss().of(outputs, labels);
     take_back_statistics();
     if (copies_) copies_->give_back();
     graph_.emplace(loss);
@@ -128,7 +129,7 @@ class ScriptLearner final : public FlatLearner {
   void differentiate(int bucket) override {
     graph_->run_through(
         ends_[static_cast<std::size_t>(bucket)],
-        [this](const std::function<void()>& work) { try_twice(work); },
+        [this](const std::function<void()>& work) { runner().try_twice(work); },
         [&](const at::Tensor& trained, const at::Tensor& gradient) {
           gradients_.at(trained.unsafeGetTensorImpl()).copy_(gradient);
         });
@@ -163,17 +164,17 @@ class ScriptLearner final : public FlatLearner {
       at::Tensor value = by_name.at(tensor.name).value;
       const at::Tensor initial = value.detach().to(at::kCPU, at::kFloat).contiguous();
       std::copy_n(initial.data_ptr<float>(), initial.numel(), values.begin() + tensor.offset);
-      const at::Tensor window = window_of_model(tensor);
+      const at::Tensor window = flat().window_of_model(tensor);
       value.set_data(copies_ ? copies_->of(window, tensor.statistic) : window);
       value.requires_grad_(!tensor.statistic);
       if (tensor.statistic) {
         statistics_.push_back({tensor.name, value});
         continue;
       }
-      trained_[bucket].push_back({value, window_of_gradient(tensor)});
+      trained_[bucket].push_back({value, flat().window_of_gradient(tensor)});
       gradients_[value.unsafeGetTensorImpl()] = trained_[bucket].back().gradient;
     }
-    begin_with(values);
+    flat().begin_with(values);
   }
 
   /// A module may change a buffer in place or put another one there.

@@ -28,8 +28,8 @@ class TorchLearner final : public FlatLearner {
  public:
   TorchLearner(const LearnerSetting& setting, ModelPlan plan, ComputeDevice& compute_device)
       : FlatLearner(setting, plan.description, compute_device), plan_(std::move(plan)) {
-    if (device().is_cuda()) copies_.emplace(compute_device, uses_tensor_cores());
-    begin_with(initial_model(plan_, setting.seed));
+    if (runner().device().is_cuda()) copies_.emplace(compute_device, uses_tensor_cores());
+    flat().begin_with(initial_model(plan_, setting.seed));
     cut_into_stretches(/*one_per_bucket=*/!compute_device.is_host());
     bind_tensors();
   }
@@ -38,7 +38,7 @@ class TorchLearner final : public FlatLearner {
   void begin_pass(Rng random) override {
     random_ = random;
     // A GPU draws the values that dropout omits itself.
-    if (device().is_cuda()) seed_libtorch(device(), random_.next());
+    if (runner().device().is_cuda()) seed_libtorch(runner().device(), random_.next());
   }
 
   at::Tensor train(const at::Tensor& pixels, const at::Tensor& labels) override {
@@ -56,7 +56,7 @@ class TorchLearner final : public FlatLearner {
     }
     if (copies_) copies_->give_back();
     auto& loss = stretches_.back().output;
-    loss = loss_of(x.to(at::kFloat), labels);
+    loss = step_loss().of(x.to(at::kFloat), labels);
     gradient_of_output_ = at::Tensor();
     return loss;
   }
@@ -80,7 +80,9 @@ class TorchLearner final : public FlatLearner {
   }
 
   /// Tensor cores need adjacent channels; later layers keep this memory format.
-  bool uses_tensor_cores() const { return device().is_cuda() && mode().precision != Precision::fp32; }
+  bool uses_tensor_cores() const {
+    return runner().device().is_cuda() && runner().mode().precision != Precision::fp32;
+  }
   at::Tensor in_order_for_network(const at::Tensor& pixels) const {
     return uses_tensor_cores() ? pixels.contiguous(at::MemoryFormat::ChannelsLast) : pixels;
   }
@@ -114,13 +116,13 @@ class TorchLearner final : public FlatLearner {
   void bind_tensors() {
     for (std::size_t index = 0; index < plan_.description.tensors.size(); ++index) {
       const auto& tensor = plan_.description.tensors[index];
-      const at::Tensor window = window_of_model(tensor);
+      const at::Tensor window = flat().window_of_model(tensor);
       tensors_.push_back(copies_ ? copies_->of(window, tensor.statistic) : window);
       if (tensor.statistic) continue;
       tensors_.back().requires_grad_(true);
       Stretch& stretch = stretch_of(plan_.segment_of_tensor[index]);
       stretch.trained.push_back(tensors_.back());
-      stretch.gradients.push_back(window_of_gradient(tensor));
+      stretch.gradients.push_back(flat().window_of_gradient(tensor));
     }
   }
 
@@ -131,11 +133,11 @@ class TorchLearner final : public FlatLearner {
     if (stretch.first > 0) sources.push_back(input);
     torch::autograd::variable_list gradients;
     // A second attempt needs the graph, which is otherwise released while the first one goes on.
-    try_twice([&] {
+    runner().try_twice([&] {
       gradients = torch::autograd::grad({output}, sources, {gradient_of_output_},
-                                        /*retain_graph=*/may_try_twice());
+                                        /*retain_graph=*/runner().may_try_twice());
     });
-    copy_gradients(stretch.gradients, std::span(gradients).first(stretch.gradients.size()));
+    runner().copy_gradients(stretch.gradients, std::span(gradients).first(stretch.gradients.size()));
     gradient_of_output_ = stretch.first > 0 ? gradients.back() : at::Tensor();
   }
 

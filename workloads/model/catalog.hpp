@@ -30,7 +30,7 @@ struct LearnerSetting {
   Precision precision = Precision::fp32;
   bool deterministic = true;   ///< the same bits each time on the same device; false: the fastest algorithms
   bool sample_losses = false;  ///< keep the loss of each sample
-  /// On a GPU: steps are repeated from CUDA graphs (RecordedStep). Takes more memory.
+  /// On a GPU: steps are repeated from CUDA graphs (StepRecording). Takes more memory.
   bool graphs = false;
   /// The CUDA device that libtorch computes on, which is that of the compute device; none: the processor.
   std::optional<int> gpu = {};

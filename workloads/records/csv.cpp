@@ -2,15 +2,19 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <utility>
 
 #include "policies/vocabulary/check.hpp"
 
 namespace tandem::csv {
 namespace {
+
+constexpr const char* blanks = " \t\r";
 
 template <class Number>
 bool parse(const std::string& text, Number& value) {
@@ -54,62 +58,87 @@ void Writer::end_row() {
   row_begun_ = false;
 }
 
-Reader::Reader(std::string name, std::string text, std::vector<std::string> columns,
-               const std::vector<std::string>& earlier)
-    : name_(std::move(name)), text_(std::move(text)), columns_(std::move(columns)) {
-  if (!read_row() || (fields_ != columns_ && fields_ != earlier))
-    throw ConfigError(fmt::format("{}:1: expected the header '{}', found '{}'", name_,
-                                  fmt::join(columns_, ","), fmt::join(fields_, ",")));
+Rows::Rows(std::string name, std::string text, Between between)
+    : name_(std::move(name)), text_(std::move(text)), between_(between) {
+  constexpr std::string_view mark_of_utf8 = "\xef\xbb\xbf";
+  if (text_.starts_with(mark_of_utf8)) position_ = mark_of_utf8.size();
 }
 
-bool Reader::next_row() {
-  if (!read_row()) return false;
-  if (fields_.size() != columns_.size())
-    throw ConfigError(fmt::format("{}:{}: expected {} fields, found {}", name_, row_line_, columns_.size(),
-                                  fields_.size()));
-  return true;
+std::string Rows::place() const { return fmt::format("{}:{}", name_, row_line_); }
+
+void Rows::skip_between() {
+  while (position_ < text_.size()) {
+    const auto first = text_.find_first_not_of(blanks, position_);
+    if (first != std::string::npos && text_[first] != '\n' && text_[first] != '#') return;
+    position_ = std::min(text_.find('\n', position_), text_.size() - 1) + 1;
+    ++line_;
+  }
 }
 
-bool Reader::read_row() {
-  fields_.clear();
-  taken_ = 0;
+bool Rows::next(std::vector<Field>& fields) {
+  fields.clear();
+  if (between_ == Between::comments) skip_between();
   row_line_ = line_;
   if (position_ >= text_.size()) return false;
-  std::string field;
+  Field field;
   bool quoted = false;
   for (; position_ < text_.size(); ++position_) {
     const char c = text_[position_];
     if (c == '\n') ++line_;
     if (quoted) {
       const bool doubled = c == '"' && position_ + 1 < text_.size() && text_[position_ + 1] == '"';
-      if (c != '"' || doubled) field += c;
+      if (c != '"' || doubled) field.text += c;
       if (doubled) ++position_;
       if (c == '"' && !doubled) quoted = false;
-    } else if (c == '"' && field.empty()) {
-      quoted = true;
+    } else if (c == '"' && field.text.find_first_not_of(blanks) == std::string::npos) {
+      quoted = field.is_quoted = true;
+      field.text.clear();
     } else if (c == ',') {
-      fields_.push_back(std::move(field));
-      field.clear();
+      fields.push_back(std::exchange(field, {}));
     } else if (c == '\n') {
       ++position_;
       break;
     } else if (c != '\r') {
-      field += c;
+      field.text += c;
     }
   }
-  if (quoted) throw ConfigError(fmt::format("{}:{}: a quoted text does not end", name_, row_line_));
-  fields_.push_back(std::move(field));
+  if (quoted) throw ConfigError(place() + ": expected a quote at the end of a text, found none");
+  fields.push_back(std::move(field));
+  return true;
+}
+
+Reader::Reader(std::string name, std::string text, std::vector<std::string> columns,
+               const std::vector<std::string>& earlier)
+    : rows_(std::move(name), std::move(text), Rows::Between::nothing), columns_(std::move(columns)) {
+  rows_.next(fields_);
+  const auto are = [this](const std::vector<std::string>& names) {
+    return std::ranges::equal(fields_, names, {}, &Field::text);
+  };
+  if (!are(columns_) && !are(earlier)) {
+    std::vector<std::string_view> found;
+    for (const Field& field : fields_) found.push_back(field.text);
+    throw ConfigError(fmt::format("{}:1: expected the header '{}', found '{}'", rows_.name(),
+                                  fmt::join(columns_, ","), fmt::join(found, ",")));
+  }
+}
+
+bool Reader::next_row() {
+  taken_ = 0;
+  if (!rows_.next(fields_)) return false;
+  if (fields_.size() != columns_.size())
+    throw ConfigError(
+        fmt::format("{}: expected {} fields, found {}", rows_.place(), columns_.size(), fields_.size()));
   return true;
 }
 
 const std::string& Reader::take() {
-  TANDEM_CHECK(taken_ < fields_.size(), "file", name_, "line", row_line_);
-  return fields_[taken_++];
+  TANDEM_CHECK(taken_ < fields_.size(), "field", taken_, "of", rows_.place());
+  return fields_[taken_++].text;
 }
 
 void Reader::fail(const std::string& expected) const {
-  throw ConfigError(fmt::format("{}:{}: column '{}': expected {}, found '{}'", name_, row_line_,
-                                columns_[taken_ - 1], expected, fields_[taken_ - 1]));
+  throw ConfigError(fmt::format("{}: column '{}': expected {}, found '{}'", rows_.place(),
+                                columns_[taken_ - 1], expected, fields_[taken_ - 1].text));
 }
 
 void Reader::field(std::int64_t& value) {

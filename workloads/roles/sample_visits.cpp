@@ -59,8 +59,8 @@ SampleVisits::SampleVisits(const Roster& roster, const DataPlan& data, Context& 
       workers_(data.workers()),
       wait_(std::move(wait)),
       notes_given_(data.from_storage() && data.cache_factory().needs.ahead) {
-  if (data.has_lists()) first_ = data.first_list();
-  if (data.needs_losses() && !data.models_losses())
+  if (data.has_lists()) first_ = data.deals().first_list();
+  if (data.needs_losses() && !data.lists().model_losses())
     table_.assign(static_cast<std::size_t>(data.info().train_samples), not_visited);
 }
 
@@ -94,7 +94,7 @@ void SampleVisits::next(int count, Batch& batch) {
 
 void SampleVisits::next_of_shard(int count, Batch& batch) {
   begin_deals();
-  if (!shard_) shard_.emplace(data_.shard_visits(worker_));
+  if (!shard_) shard_.emplace(data_.deals().visits(worker_));
   const auto now = static_cast<int>(deals_.until_next(total_, count));
   shard_->next(now, batch.ids, &batch.epochs);
   total_ += now;
@@ -121,11 +121,11 @@ void SampleVisits::begin_deals() {
     workers_ = part->places;
     const std::int64_t taken = total_ - part->begin;
     if (!data_.has_lists()) {
-      shard_.emplace(data_.shard_visits(*part));
+      shard_.emplace(data_.deals().visits(*part));
       shard_->skip(taken);
       continue;
     }
-    first_ = part->before.empty() ? data_.first_list() : data_.rest_list(*part);
+    first_ = part->before.empty() ? data_.deals().first_list() : data_.deals().rest_list(*part);
     skip_in_lists(taken);
     before_epoch_ += part->begin;
   }
@@ -196,7 +196,7 @@ bool SampleVisits::has_trained(double epochs, std::int64_t samples) const {
 void SampleVisits::begin_epoch(std::int64_t epoch) {
   epoch_ = epoch;
   list_ = resident_lists_ && epoch > 0 ? resident_lists_->list(epoch, table_, residents_)
-                                       : data_.epoch_list(epoch, table_, first_);
+                                       : data_.lists().of(epoch, table_, first_);
   taken_ = last_ = noted_ = 0;
   if (part() == 0)
     throw ConfigError("epoch " + std::to_string(epoch) + " has fewer samples (" +
@@ -279,7 +279,7 @@ void SampleVisits::keep_losses(std::span<const std::byte> all) {
                                            : value_at<SampleId>(block.subspan(part() * sizeof(float)), i);
       newest[static_cast<std::size_t>(id)] = value_at<float>(block, i);
     }
-  if (std::ssize(too_new_) <= data_.loss_lag()) return;
+  if (std::ssize(too_new_) <= data_.lists().loss_lag()) return;
   const auto& oldest = too_new_.front();
   for (std::size_t id = 0; id < oldest.size(); ++id)
     if (!std::isnan(oldest[id])) table_[id] = oldest[id];
@@ -289,7 +289,7 @@ void SampleVisits::keep_losses(std::span<const std::byte> all) {
 void SampleVisits::skip(std::int64_t samples) {
   total_ += samples;
   if (data_.has_lists()) return skip_in_lists(samples);
-  if (!shard_) shard_.emplace(data_.shard_visits(worker_));
+  if (!shard_) shard_.emplace(data_.deals().visits(worker_));
   shard_->skip(samples);
 }
 
@@ -314,7 +314,7 @@ void SampleVisits::skip_in_lists(std::int64_t samples) {
 /// Of earlier epochs.
 void SampleVisits::serialise_losses(StateArchive& state) {
   state.floats("losses", table_);
-  const auto epochs = static_cast<std::size_t>(std::min<std::int64_t>(epoch_, data_.loss_lag()));
+  const auto epochs = static_cast<std::size_t>(std::min<std::int64_t>(epoch_, data_.lists().loss_lag()));
   if (state.restores()) too_new_.assign(epochs, std::vector<float>(table_.size()));
   TANDEM_CHECK(too_new_.size() == epochs, too_new_.size(), epochs);
   for (std::size_t i = 0; i < epochs; ++i)

@@ -48,15 +48,15 @@ class Server {
 
   void push(int worker, Rng random, double weight = 1.0) {
     for (std::size_t piece = 0; piece < model_.pieces().size(); ++piece) {
-      const Slice slot = model_.slot(worker, piece);
+      const Slice slot = model_.pushes().slot(worker, piece);
       std::vector<float> values(static_cast<std::size_t>(slot.size.count()) / sizeof(float));
       for (float& value : values) value = static_cast<float>(random.normal());
       copy_and_await(device_, slot.data, values.data(), values.size() * sizeof(float));
     }
-    model_.accept(worker, weight);
+    model_.pushes().accept(worker, weight);
   }
-  void fold(bool before_update) { run(model_.fold(before_update)); }
-  Bytes summed(bool before_update) const { return model_.summed_bytes(before_update); }
+  void fold(bool before_update) { run(model_.pushes().fold(before_update)); }
+  Bytes summed(bool before_update) { return model_.pushes().summed_bytes(before_update); }
   Bytes size() const { return model_.bytes(); }
   void update() { run(model_.apply(1.0, 0)); }
   std::vector<float> values() {

@@ -299,6 +299,35 @@ TEST(MpiContext, AnEmulatedGpuSumsBucketsInItsSecondQueue) {
   }
 }
 
+/// The other rank receives the message only after the work has ended.
+TEST(MpiContext, AnEmulatedDeviceIsSlowerWhileAMessageIsInFlight) {
+  constexpr double alone_s = 0.03, factor = 3.0;
+  MpiSetting setting = emulating(alone_s);
+  setting.overlap_slowdown = factor;
+  MpiContext context(MPI_COMM_WORLD, setting);
+  std::vector<std::byte> large(4'000'000);
+  if (context.rank() == 0) {
+    const double began_s = context.now().count();
+    auto work = context.compute({.kind = Work::Kind::backward}, {});
+    auto sent = context.send(1, plain, slice_of(large), {});
+    const double sent_s = context.now().count();
+    context.wait(work);
+    EXPECT_GE(context.now().count(), sent_s + factor * (began_s + alone_s - sent_s));
+    auto next = context.compute({.kind = Work::Kind::backward}, {});
+    const double next_s = context.now().count();
+    context.wait(next);
+    EXPECT_GE(context.now().count(), next_s + 0.9 * factor * alone_s);
+    auto go = context.send(1, noted, {}, {});
+    context.wait(go);
+    context.wait(sent);
+  } else if (context.rank() == 1) {
+    auto go = context.receive(0, noted, {});
+    context.wait(go);
+    auto received = context.receive(0, plain, slice_of(large));
+    context.wait(received);
+  }
+}
+
 TEST(MpiContext, AKernelSlowerThanItsDeviceCountsAsLate) {
   MpiContext context(MPI_COMM_WORLD, emulating(0.001));
   const Seconds start = context.now();

@@ -20,6 +20,7 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "runtime/mpi/emulated_units.hpp"
+#include "runtime/mpi/operations.hpp"
 #include "runtime/mpi/ring_transfers.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -349,6 +350,30 @@ TEST_P(AllTransfers, StopWaitsForReadsThatHaveBegun) {
     for (std::size_t i = 0; i < started.size(); ++i) EXPECT_EQ(started[i]->has_ended, ended[i]);
     EXPECT_TRUE(targets == read) << "the kernel has written after the end";
   }
+}
+
+/// Two pieces of work of 2 s, and messages in flight from 1 s to 3 s, which double the time.
+TEST(EmulatedUnit, TakesLongerWhileMessagesAreInFlight) {
+  EmulatedUnit unit;
+  OperationTable operations;
+  std::vector<std::uint32_t> work;
+  unit.begin(Seconds(0));
+  for (int i = 0; i < 2; ++i) {
+    work.push_back(operations.acquire(Operation::State::timed));
+    operations[work.back()].is_slowed = true;
+    operations[work.back()].deadline = unit.end(Seconds(0), Seconds(0), Seconds(2));
+  }
+  const auto expect_ends = [&](double first, double second) {
+    EXPECT_DOUBLE_EQ(operations[work[0]].deadline.count(), first);
+    EXPECT_DOUBLE_EQ(operations[work[1]].deadline.count(), second);
+  };
+  unit.set_slowdown(Seconds(1), 2.0);
+  operations.stretch_work(Seconds(1), 2.0);
+  expect_ends(3, 7);
+  unit.set_slowdown(Seconds(3), 1.0);
+  operations.stretch_work(Seconds(3), 0.5);
+  expect_ends(3, 5);
+  EXPECT_DOUBLE_EQ(unit.end(Seconds(3), Seconds(3), Seconds(1)).count(), 6) << "behind them";
 }
 
 /// A disk of 20 ms: the first transfer ends 30 ms late, and those that follow make up for it.

@@ -160,7 +160,8 @@ TEST(Csv, BadFilesNameFileLineAndColumn) {
             "caches.csv:2: column 'samples': expected an integer, found 'two'");
   EXPECT_EQ(message(header + "0,1,2,3,4,5,6s\n"),
             "caches.csv:2: column 'reading_s': expected a number, found '6s'");
-  EXPECT_EQ(message(header + "0,1,2,3,4,5,\"6\n"), "caches.csv:2: a quoted text does not end");
+  EXPECT_EQ(message(header + "0,1,2,3,4,5,\"6\n"),
+            "caches.csv:2: expected a quote at the end of a text, found none");
 }
 
 TEST(Quantile, InterpolatesBetweenOrderStatistics) {

@@ -279,7 +279,7 @@ void warn_of_sampling_without_selection(const Job& job, std::vector<std::string>
   const Experiment& experiment = job.spec().experiment;
   if (experiment.stop.epochs <= 0.0 && experiment.stop.rounds <= 0) return;
   const auto epochs = epochs_of_run(experiment, job.data().workers(), job.data().info().train_samples);
-  if (const std::string options = job.data().why_selects_none(epochs); !options.empty())
+  if (const std::string options = job.data().lists().why_select_none(epochs); !options.empty())
     warnings.push_back(fmt::format("no epoch is sampled by {}: data.sampling_options.{}",
                                    experiment.data.sampling, options));
 }

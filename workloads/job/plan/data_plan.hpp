@@ -8,17 +8,15 @@
 #include <string>
 #include <vector>
 
-#include "policies/sampling/deals.hpp"
-#include "policies/sampling/member_deals.hpp"
-#include "policies/sampling/partition.hpp"
-#include "policies/sampling/sampler.hpp"
 #include "workloads/data/augmentation.hpp"
 #include "workloads/data/cache_engine.hpp"
 #include "workloads/data/dataset.hpp"
 #include "workloads/data/sample_set.hpp"
 #include "workloads/experiment/experiment.hpp"
 #include "workloads/experiment/resolved_experiment.hpp"
-#include "workloads/records/loss_history.hpp"
+#include "workloads/job/plan/epoch_lists.hpp"
+#include "workloads/job/plan/run_plan.hpp"
+#include "workloads/job/plan/sample_deals.hpp"
 
 namespace tandem {
 
@@ -54,55 +52,18 @@ class DataPlan {
   /// Samples that one batch may hold at most, whatever a policy grants.
   int largest_batch() const { return batch_ * workers_; }
 
-  /// The training samples of worker `index`. The samples are dealt at the first call: a job with modelled
-  /// mathematics that reads nothing from storage never asks for them.
-  const std::vector<SampleId>& shard(int index) const;
-  /// Visits the shard of a worker, in the order of this job.
-  sampling::ShardVisits shard_visits(int worker) const;
-
-  /// The job continues with other workers than those that trained before: `deals`, the oldest first. What
-  /// these had left of an epoch is visited first. Pre: called before any worker takes samples;
-  /// !needs_losses().
-  void continue_after(std::span<const sampling::Deal> deals);
-  /// The deals of which this job's is the next one.
-  const sampling::Deals& deals_before() const { return deals_before_; }
   /// Somebody asks for samples. Otherwise mathematics is modelled, and only their numbers matter.
   bool knows_samples() const { return dataset_ != nullptr || has_lists() || from_storage(); }
-  /// Where workers leave and join, the samples that they have left are dealt anew. Not where each has all.
-  bool deals_again() const;
-  /// Visits the samples of a place in a later deal, or what is left of the lists there. Workers of a process
-  /// share what they have in common.
-  sampling::ShardVisits shard_visits(const sampling::DealsOfWorker::Part& part) const;
-  sampling::RestList rest_list(const sampling::DealsOfWorker::Part& part) const;
-  /// What workers visit first, therefore.
-  struct Left {
-    std::int64_t epoch = 0;
-    std::int64_t samples = 0;
-  };
-  Left left_of_epoch() const;
+  int workers() const { return workers_; }
+  const SampleDeals& deals() const { return *deals_; }
+  /// See SampleDeals::continue_after.
+  void continue_after(std::span<const sampling::Deal> deals) { deals_->continue_after(deals); }
 
   /// Workers train on their parts of common lists, one for each epoch; otherwise each on its own shard.
-  bool has_lists() const { return sampler_ != nullptr; }
-  /// Why the sampler selects no samples in so many epochs, if it is made to (Sampler::why_selects_none).
-  std::string why_selects_none(std::int64_t epochs) const {
-    return has_lists() ? sampler_->why_selects_none(epochs) : "";
-  }
+  bool has_lists() const { return lists_->exist(); }
   /// Lists depend on losses of earlier epochs.
-  bool needs_losses() const { return needs_losses_; }
-  /// The losses come from a model or another run: no worker computes them.
-  bool models_losses() const { return needs_losses_ && dataset_ == nullptr; }
-  /// Epochs by which the losses of a list are older than the newest.
-  int loss_lag() const { return loss_lag_; }
-  /// Losses are weighted, so that selected samples stand for all.
-  bool weighs_losses() const { return weighs_losses_; }
-  /// The list of an epoch. `losses`: by id, where a worker computes them; else empty. Lists that all workers
-  /// of a process have in common are made once. `rest`: takes the place of the list of its epoch. Pre:
-  /// has_lists().
-  std::shared_ptr<const sampling::EpochList> epoch_list(std::int64_t epoch, std::span<const float> losses,
-                                                        const sampling::RestList& rest) const;
-  int workers() const { return workers_; }
-  /// Where workers begin in the common lists. Pre: has_lists().
-  const sampling::RestList& first_list() const { return first_list_; }
+  bool needs_losses() const { return lists_->need_losses(); }
+  const EpochLists& lists() const { return *lists_; }
 
   /// Batches come from cache nodes; otherwise every worker has its shard in memory.
   bool from_storage() const { return setting_.source == DataSource::storage; }
@@ -132,17 +93,11 @@ class DataPlan {
   bool may_replace() const { return from_storage() && cache_->replaces; }
   /// Size of the largest training sample as it is stored.
   Bytes largest_sample() const { return largest_sample_; }
-  /// The losses, by id, that the list of an epoch knows where no worker computes them. Pre: models_losses().
-  std::vector<float> modelled_losses_of(std::int64_t epoch) const { return losses_before(epoch - loss_lag_); }
 
  private:
-  struct Dealt;
-  struct Lists;
-  void plan_lists(const Chosen<sampling::SamplerFactory>& sampler);
   void check_capacity() const;
-  std::vector<float> losses_before(std::int64_t epoch) const;
-  std::vector<std::uint16_t> labels() const;
-  void plan_caches(const DatasetSetting& setting);
+  void plan_caches(const std::function<std::vector<std::uint16_t>()>& labels);
+  void plan_run(const Experiment& experiment);
 
   DatasetInfo info_;
   std::shared_ptr<const Dataset> dataset_;
@@ -154,15 +109,9 @@ class DataPlan {
   Bytes largest_sample_{0};
   Bytes stored_batch_{0};
   Augmentation augmentation_;
-  std::shared_ptr<Dealt> dealt_;
-  std::shared_ptr<const sampling::Sampler> sampler_;  ///< null: shards
-  std::shared_ptr<Lists> lists_;
-  sampling::RestList first_list_;
-  sampling::Deals deals_before_;
-  std::shared_ptr<const LossHistory> recorded_losses_;  ///< null: not from another run
-  bool needs_losses_ = false;
-  bool weighs_losses_ = false;
-  int loss_lag_ = 0;
+  std::shared_ptr<const EpochLists> lists_;
+  std::shared_ptr<SampleDeals> deals_;
+  std::shared_ptr<const RunPlan> run_;  ///< for cache policies that plan with the whole run
   Experiment::Data setting_;
   int batch_;
   int workers_;

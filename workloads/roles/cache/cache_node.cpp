@@ -248,12 +248,13 @@ void CacheNode::begin_epoch(NodeJob& job, std::int64_t epoch) {
   // Where the job was resumed, its first epoch is not known.
   const bool has_past = life_.incarnation > 1 && job.epoch->epoch() < 0 && job_.resume() == nullptr;
   perform(service_.begin_epoch(
-      job, {.number = epoch,
-            .losses = job.data.models_losses() ? std::span<const float>() : std::span<const float>(losses),
-            .given = given,
-            .list = epochs_.list(epoch, losses),
-            .position = clients_.first_position(job, epoch),
-            .has_past = has_past}));
+      job,
+      {.number = epoch,
+       .losses = job.data.lists().model_losses() ? std::span<const float>() : std::span<const float>(losses),
+       .given = given,
+       .list = epochs_.list(epoch, losses),
+       .position = clients_.first_position(job, epoch),
+       .has_past = has_past}));
 }
 
 void CacheNode::begin_batch(NodeClient& client) {

@@ -29,7 +29,7 @@ std::vector<float> EpochMessages::receive_losses(const NodeJob& job, std::span<c
     context_.wait(arriving);
     if (lists_) residents_.add(std::span(message).subspan(of_losses));
   }
-  if (job.data.models_losses()) return job.data.modelled_losses_of(epoch);
+  if (job.data.lists().model_losses()) return job.data.lists().modelled_losses_of(epoch);
   std::vector<float> losses(static_cast<std::size_t>(samples), std::numeric_limits<float>::quiet_NaN());
   if (epoch > 0 && is_real) std::memcpy(losses.data(), message.data(), of_losses);
   return losses;

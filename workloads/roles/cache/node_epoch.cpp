@@ -20,7 +20,7 @@ void NodeEpoch::begin(std::int64_t epoch, std::span<const float> losses,
                       std::span<const std::vector<SampleId>> given,
                       std::shared_ptr<const sampling::EpochList> list, std::int64_t position) {
   epoch_ = epoch;
-  if (list == nullptr) list = data_.epoch_list(epoch, losses, data_.first_list());
+  if (list == nullptr) list = data_.lists().of(epoch, losses, data_.deals().first_list());
   const auto workers = static_cast<std::size_t>(data_.workers());
   std::vector<std::uint8_t> low(list->low.empty() ? 0 : samples(), 0);
   std::vector<std::size_t> node_of(workers);

@@ -1,7 +1,5 @@
 #include "workloads/roles/cache/resident_lists.hpp"
 
-#include <utility>
-
 #include "policies/vocabulary/check.hpp"
 
 namespace tandem {
@@ -18,15 +16,7 @@ void ResidentSet::add(std::span<const std::byte> other) {
 
 std::optional<ResidentLists> ResidentLists::of(const Job& job) {
   if (!job.data().from_storage() || !job.chosen().sampler->needs_cached) return std::nullopt;
-  return ResidentLists(job);
-}
-
-ResidentLists::ResidentLists(const Job& job) : data_(&job.data()) {
-  const auto& sampler = job.chosen().sampler;
-  sampler_ = sampler->make({.samples = job.data().info().train_samples,
-                            .batch = job.data().batch(),
-                            .seed = job.data().seed(),
-                            .options = sampler.options()});
+  return ResidentLists(job.data());
 }
 
 std::shared_ptr<const sampling::EpochList> ResidentLists::list(std::int64_t epoch,
@@ -34,12 +24,13 @@ std::shared_ptr<const sampling::EpochList> ResidentLists::list(std::int64_t epoc
                                                                const ResidentSet& resident) const {
   const auto list = std::make_shared<sampling::EpochList>();
   std::vector<float> modelled;
-  if (data_->models_losses()) {
-    modelled = data_->modelled_losses_of(epoch);
+  const EpochLists& lists = data_->lists();
+  if (lists.model_losses()) {
+    modelled = lists.modelled_losses_of(epoch);
     losses = modelled;
   }
-  sampler_->list(epoch, {.losses = losses, .is_cached = [&](SampleId id) { return resident.has(id); }},
-                 *list);
+  lists.sampler()->list(epoch, {.losses = losses, .is_cached = [&](SampleId id) { return resident.has(id); }},
+                        *list);
   return list;
 }
 

@@ -43,16 +43,15 @@ class ResidentLists {
   /// None: the lists of the job do not depend on what is in caches.
   static std::optional<ResidentLists> of(const Job& job);
 
-  /// `losses`: as for DataPlan::epoch_list. `resident`: of all cache nodes together.
+  /// `losses`: as for EpochLists::of. `resident`: of all cache nodes together.
   std::shared_ptr<const sampling::EpochList> list(std::int64_t epoch, std::span<const float> losses,
                                                   const ResidentSet& resident) const;
   std::int64_t samples() const { return data_->manifest().samples; }
 
  private:
-  explicit ResidentLists(const Job& job);
+  explicit ResidentLists(const DataPlan& data) : data_(&data) {}
 
   const DataPlan* data_;
-  std::shared_ptr<const sampling::Sampler> sampler_;
 };
 
 }  // namespace tandem

@@ -30,7 +30,7 @@ KeyCosts::Key cost_of(const ShardKey& key, const ModelDescription& description, 
                            all.begin() + static_cast<std::ptrdiff_t>(key.last) + 1);
   KeyCosts::Key cost{.tensors = tensors_in(pieces, description)};
   for (std::size_t piece = key.first; piece <= key.last; ++piece) {
-    cost.push += model.slot(0, piece).size;
+    cost.push += model.pushes().slot(0, piece).size;
     cost.reply += all[piece].bytes();
   }
   return cost;
@@ -72,9 +72,9 @@ DealBook book_of(const Job& job, Rank rank) {
   std::optional<sampling::MemberDeals> deals;
   if (job.roster().steward() && job.exchange().route() == sync::Route::server &&
       rank == job.roster().coordinator())
-    deals.emplace(workers.size(), job.roster().first_workers().size(), job.data().deals_before(),
+    deals.emplace(workers.size(), job.roster().first_workers().size(), job.data().deals().before(),
                   sampling::MemberDeals::Rules{.knows_samples = setting.knows_samples,
-                                               .deals_again = job.data().deals_again()});
+                                               .deals_again = job.data().deals().are_repeated()});
   return {std::move(setting), std::move(deals)};
 }
 
@@ -136,7 +136,7 @@ void ParameterServer::run() {
 void ParameterServer::handle(const WorkerLines::Pushed& event) {
   key_ = event.key;
   // The keys of a push have one number.
-  if (key_ == 0) model_.note_push(event.worker, event.push.version);
+  if (key_ == 0) model_.pushes().note_push(event.worker, event.push.version);
   if (is_last_key()) return on_push(event.worker, event.push);
   // Each key has its own round, with the decisions of a whole push. Only the last key counts as one.
   do_stated_work(costs_.of_push(key_));
@@ -216,7 +216,7 @@ void ParameterServer::decide(const sync::ServerEvent& event) {
 }
 
 void ParameterServer::carry_out(const sync::ServerDecisions& decisions) {
-  if (!decisions.empty()) model_.select(lines_.inbox().keys()[key_]);
+  if (!decisions.empty()) model_.pushes().select(lines_.inbox().keys()[key_]);
   for (const auto& decision : decisions) {
     if (const auto* from = std::get_if<sync::Accept>(&decision)) updates_.accept(*from, is_last_key());
     if (const auto* update = std::get_if<sync::Apply>(&decision)) apply(update->scale);
@@ -297,7 +297,7 @@ void ParameterServer::serialise(StateArchive& state) {
 SavedState ParameterServer::current_state() {
   SavedState state;
   serialise(state);
-  model_.serialise_sum(state);
+  model_.pushes().serialise(state);
   // A policy that has seen workers leave would not answer them in a resumed job, which has all workers again.
   const bool answered = members_.are_all_there() && lines_.replies().has_answered_all();
   const bool current = answered && lines_.replies().have_all(progress_.version());
@@ -330,7 +330,7 @@ void ParameterServer::resume(const Job& job) {
     if (job.is_restarted()) log_restored(sync::restore_event(serialised(*policies_.back())));
     return;
   }
-  model_.serialise_sum(state);
+  model_.pushes().serialise(state);
   const std::string policy = state.text("policy");
   restore(*policies_.back(), policy);
   const std::string event = sync::restore_event(policy);

@@ -39,7 +39,7 @@ void ParameterServer::on_departed(int worker) {
   const bool drops = recovery_.on_loss == LossRule::drop;
   if (push && !drops) {
     key_ = lines_.begin_answer(worker);
-    model_.note_push(worker, push->version);
+    model_.pushes().note_push(worker, push->version);
     on_push(worker, *push);
   }
   lose_place(worker);

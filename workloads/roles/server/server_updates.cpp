@@ -13,7 +13,7 @@ void ServerUpdates::begin(int worker, int version) {
 }
 
 void ServerUpdates::accept(const sync::Accept& decision, bool is_last_key) {
-  model_.accept(decision.worker, decision.weight);
+  model_.pushes().accept(decision.worker, decision.weight);
   if (is_last_key) accepted_.push_back({decision.worker, pushes_.at(index(decision.worker)).push});
 }
 
@@ -22,7 +22,7 @@ void ServerUpdates::discard(int worker, bool is_gone) {
   last.is_dropped = true;
   // No push of an earlier worker in its slot remains, since these were dropped, too.
   if (is_gone && setting_.drops_lost) {
-    model_.drop(worker);
+    model_.pushes().drop(worker);
     std::erase_if(accepted_, [worker](const Accepted& one) { return one.worker == worker; });
   }
   if (setting_.records) journal_.dropped_samples += last.push.samples;
@@ -34,20 +34,19 @@ void ServerUpdates::compute(const Work& work, Kernel kernel) {
 }
 
 void ServerUpdates::fold(bool before_update) {
-  if (model_.accepted() == 0) return;
-  if (model_.is_compressed()) {
-    const Bytes size = model_.selected_bytes() * model_.accepted();
-    compute({.kind = Work::Kind::decompress, .bytes = size}, model_.decompress());
-  }
-  const Work work{.kind = Work::Kind::reduce, .bytes = model_.summed_bytes(before_update)};
-  compute(work, model_.fold(before_update));
+  PushSum& sum = model_.pushes();
+  if (sum.accepted() == 0) return;
+  if (sum.is_compressed())
+    compute({.kind = Work::Kind::decompress, .bytes = sum.bytes() * sum.accepted()}, sum.decompress());
+  const Work work{.kind = Work::Kind::reduce, .bytes = sum.summed_bytes(before_update)};
+  compute(work, sum.fold(before_update));
 }
 
 void ServerUpdates::apply(double scale, double rate_factor, std::int64_t round, int version,
                           bool is_last_key) {
   fold(/*before_update=*/true);
   const auto kind = model_.only_averages() ? Work::Kind::reduce : Work::Kind::update;
-  compute({.kind = kind, .bytes = model_.selected_bytes()},
+  compute({.kind = kind, .bytes = model_.pushes().bytes()},
           model_.apply(scale * ramp_.factor(rate_factor, round), round));
   if (!is_last_key) return;
   if (setting_.records)

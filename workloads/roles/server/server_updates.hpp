@@ -48,7 +48,7 @@ class ServerUpdates {
   void apply(double scale, double rate_factor, std::int64_t round, int version, bool is_last_key);
   /// The worker's next push will overwrite its slot.
   void make_room(int worker) {
-    if (model_.has_accepted(worker)) fold();
+    if (model_.pushes().has_accepted(worker)) fold();
   }
 
   /// Waits until the work is done.

@@ -58,7 +58,7 @@ class NodeEpochs : public ::testing::Test {
 TEST_F(NodeEpochs, TellsTheListsOfAllNodes) {
   NodeEpoch epoch(job_->roster(), job_->data(), 1);
   EXPECT_LT(epoch.epoch(), 0);
-  const Ids all = job_->data().epoch_list(3, {}, {})->ids;
+  const Ids all = job_->data().lists().of(3, {}, {})->ids;
   std::vector<Ids> lists;
   epoch.begin(3, {}, [&](const cache::EpochBegins& event) {
     EXPECT_EQ(event.epoch, 3);
@@ -74,7 +74,7 @@ TEST_F(NodeEpochs, TellsTheListsOfAllNodes) {
 TEST_F(NodeEpochs, SwappedSamplesChangePlaces) {
   NodeEpoch epoch(job_->roster(), job_->data(), 0);
   epoch.begin(0, {}, [](const cache::EpochBegins&) {});
-  const Ids all = job_->data().epoch_list(0, {}, {})->ids;
+  const Ids all = job_->data().lists().of(0, {}, {})->ids;
   const Ids first = {all[0], all[3], all[6], all[9]}, other = {all[2], all[5], all[8], all[11]};
   cache::Want want = epoch.want(0, 0, Ids{first[0], first[1]});
   EXPECT_EQ(ids_of(want.now), (Ids{first[0], first[1]}));
@@ -93,7 +93,7 @@ TEST_F(NodeEpochs, SwappedSamplesChangePlaces) {
   EXPECT_EQ(ids_of(epoch.want(1, 2, Ids{other[2], other[3]}).now), (Ids{other[2], other[3]}));
   // The next epoch is in the order of its list.
   epoch.begin(1, {}, [](const cache::EpochBegins&) {});
-  const Ids next = job_->data().epoch_list(1, {}, {})->ids;
+  const Ids next = job_->data().lists().of(1, {}, {})->ids;
   EXPECT_EQ(ids_of(epoch.want(0, 0, Ids{next[0], next[3]}).now), (Ids{next[0], next[3]}));
 }
 
@@ -114,7 +114,7 @@ TEST_F(NodeEpochs, MayBeginInTheMiddle) {
 /// in the place of that.
 TEST_F(NodeEpochs, ContinueWithWhatHasNotCome) {
   NodeEpoch epoch(job_->roster(), job_->data(), 0);
-  const Ids all = job_->data().epoch_list(0, {}, {})->ids;
+  const Ids all = job_->data().lists().of(0, {}, {})->ids;
   const Ids first = {all[0], all[3], all[6], all[9]}, other = {all[2], all[5], all[8], all[11]};
   // first[1] and other[0] were put off for samples that came early.
   const std::vector<Ids> given = {{first[0], first[3]}, {other[2], other[1]}};
@@ -133,7 +133,7 @@ TEST_F(NodeEpochs, ContinueWithWhatHasNotCome) {
   EXPECT_EQ(ids_of(want.now), (Ids{other[0], first[2]}));
   // A later epoch begins as always.
   epoch.begin(1, {}, [](const cache::EpochBegins&) {});
-  const Ids next = job_->data().epoch_list(1, {}, {})->ids;
+  const Ids next = job_->data().lists().of(1, {}, {})->ids;
   EXPECT_EQ(ids_of(epoch.want(0, 0, Ids{next[0], next[3]}).now), (Ids{next[0], next[3]}));
 }
 

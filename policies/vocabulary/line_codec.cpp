@@ -1,4 +1,4 @@
-#include "policies/vocabulary/recorded_line.hpp"
+#include "policies/vocabulary/line_codec.hpp"
 
 #include <sstream>
 #include <utility>
@@ -35,5 +35,21 @@ void RecordedLine::expect_all_taken() const {
 }
 
 void RecordedLine::fail() const { throw ConfigError("not a recorded " + kind_ + ": '" + text_ + "'"); }
+
+std::string LineValue::text(const std::vector<int>& values) {
+  std::string text;
+  for (const int value : values) text += (text.empty() ? "" : ",") + std::to_string(value);
+  return text;
+}
+
+void LineValue::read(const RecordedLine& line, const std::string& text, bool& value) {
+  if (text != "0" && text != "1") line.fail();
+  value = text == "1";
+}
+
+void LineValue::read(const RecordedLine& line, const std::string& text, std::vector<int>& values) {
+  std::istringstream items(text);
+  for (std::string item; std::getline(items, item, ',');) values.push_back(line.parse<int>(item));
+}
 
 }  // namespace tandem

@@ -1,0 +1,55 @@
+// The training step of one batch size, recorded as CUDA graphs, and which batch size is worth recording.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "workloads/learner/batch_loader.hpp"
+#include "workloads/learner/step_graphs.hpp"
+#include "workloads/learner/step_loss.hpp"
+
+namespace tandem {
+
+/// A batch size is recorded after some steps of it in a row, in which libtorch's libraries choose algorithms;
+/// it replaces the size before, so that the last batch of an epoch, which is often smaller, must not be
+/// recorded.
+class StepRecording {
+ public:
+  /// A step of so many samples has its turn. True: it is to be recorded now.
+  bool is_due(std::int64_t samples);
+  bool has(std::int64_t samples) const { return recorded_ && recorded_->samples == samples; }
+  /// Frees its memory.
+  void discard() { recorded_.reset(); }
+  /// `forward`: its mean loss, of this batch, which keeps the losses of samples in `loss`; `backward`: the
+  /// gradients of a bucket. Errors: those of StepGraphs::record; then there is no recording.
+  void record(std::unique_ptr<StepGraphs> graphs, const Batch& batch, const StepLoss& loss,
+              const std::function<at::Tensor(const Batch&)>& forward, int buckets,
+              const std::function<void(int)>& backward);
+  /// Queues the forward pass of another batch of that size. Pre: has().
+  void repeat_forward(const Batch& batch, StepLoss& loss);
+  /// Queues the backward pass of a bucket of the same step.
+  void repeat_backward(int bucket) { recorded_->graphs->repeat(static_cast<std::size_t>(bucket) + 1); }
+  /// Steps that were repeated.
+  std::int64_t repeated() const { return repeated_; }
+
+ private:
+  /// The forward pass, then the backward pass of each bucket.
+  struct Recorded {
+    std::int64_t samples;
+    std::unique_ptr<StepGraphs> graphs;
+    Batch batch;  ///< that is read
+    at::Tensor loss = {};
+    at::Tensor losses_of_samples = {};  ///< where they are kept
+  };
+
+  std::optional<Recorded> recorded_;
+  std::int64_t repeated_ = 0;
+  std::int64_t last_samples_ = 0;  ///< of the last step that was not repeated
+  int alike_ = 0;                  ///< steps of so many samples in a row that were not repeated
+};
+
+}  // namespace tandem

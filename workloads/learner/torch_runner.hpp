@@ -1,0 +1,53 @@
+// Runs the computations of one learner by libtorch on a compute device: in the device's queue, in the
+// learner's mode, once more where memory is lacking, and with that lack reported in the user's terms.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <cstdint>
+#include <functional>
+#include <span>
+
+#include "workloads/learner/learner.hpp"
+#include "workloads/learner/torch_mode.hpp"
+#include "workloads/vectors/compute_device.hpp"
+
+namespace tandem {
+
+class TorchRunner {
+ public:
+  /// `compute_device` must outlive this. Errors: WorldError for a GPU that libtorch does not find.
+  TorchRunner(const LearnerSetting& setting, ComputeDevice& compute_device);
+
+  const LearnerSetting& setting() const { return setting_; }
+  const TorchMode& mode() const { return mode_; }
+  at::Device device() const { return mode_.device; }
+  ComputeDevice& compute_device() const { return compute_device_; }
+
+  /// Every computation of libtorch for the learner is `work` of this. `images`: the batch size.
+  void compute(std::int64_t images, const std::function<void()>& work) const;
+  /// Does `work`, which may lack memory for so many images.
+  void within_memory(std::int64_t images, const std::function<void()>& work) const;
+  /// Whether a pass that lacks memory may be computed once more.
+  bool may_try_twice() const { return !compute_device_.is_host(); }
+  /// Does `work`, and once more if it lacks memory, or may lack it, after what libtorch keeps for later
+  /// tensors has been freed. Pre: work that fails leaves what it needs.
+  /// `undo` releases and restores what the first attempt left behind. Only libtorch's own allocations look in
+  /// the memory that it keeps, not those of its libraries.
+  void try_twice(
+      const std::function<void()>& work, const std::function<void()>& undo = [] {}) const;
+  /// Copies gradients to their windows, by one operation of the device where it can order their channels.
+  void copy_gradients(std::span<const at::Tensor> windows, std::span<const at::Tensor> gradients) const;
+
+ private:
+  void wait_for_device() const;
+
+  LearnerSetting setting_;
+  ComputeDevice& compute_device_;
+  TorchMode mode_;
+};
+
+/// Whether the device lacks memory, for libtorch or for a library that it uses (cuBLAS, cuDNN).
+bool lacks_memory(const std::exception& error);
+
+}  // namespace tandem

@@ -22,11 +22,12 @@ void CommitDecider::make_schedule() {
   machines_ = machines_that_stop(job_);
   const CommitPlan& plan = group_.plan();
   const Generation* const generation = job_.generation();
+  const bool only_rounds = checkpointing::rounds_between_commits(plan.policy, plan.options).has_value();
   schedule_.emplace(plan.make(checkpointing_setting(job_.spec().experiment, plan.options,
                                                     describe_lifetimes(job_, machines_))),
-                    CommitSchedule::Setting{.ahead = plan.ahead,
-                                            .counts_from_commit = plan.only_rounds,
-                                            .every = plan.may_be_requested() ? 0 : plan.every,
+                    CommitSchedule::Setting{.ahead = plan.announced.ahead,
+                                            .counts_from_commit = only_rounds,
+                                            .every = plan.announced.every,
                                             .counts_later = group_.confirms_records(),
                                             .began = generation == nullptr ? Seconds() : generation->began},
                     std::move(log));

@@ -68,7 +68,7 @@ class CommitDecider {
  private:
   void make_schedule();
   std::vector<checkpointing::Event> events_before() const;
-  std::int64_t next_planned() const { return last_round_ + group_.plan().ahead; }
+  std::int64_t next_planned() const { return last_round_ + group_.plan().announced.ahead; }
 
   const Job& job_;
   const CommitGroup& group_;

@@ -25,31 +25,25 @@ void remove_file(const std::string& path) {
 
 }  // namespace
 
-CommitFiles::CommitFiles(const Job& job, Rank rank)
+CommitFiles::CommitFiles(const Job& job, const CommitGroup& group)
     : job_(job),
-      plan_(job.checkpoints().commits),
+      group_(group),
       roster_(job.roster()),
-      assignment_(roster_.assignment(rank)),
-      directory_(commit_directory(plan_, job.checkpoints().directory, assignment_.host)),
-      writes_model_(rank == job.checkpoints().writer),
-      parts_(plan_.parts) {}
+      assignment_(roster_.assignment(group.rank())),
+      directory_(commit_directory(group.plan(), job.checkpoints().directory, assignment_.host)) {}
 
 void CommitFiles::create_directories() const {
   for (const std::string& directory : {directory_, job_.checkpoints().directory})
     fs::create_directories(directory + "/checkpoints");
 }
 
-void CommitFiles::set_writer(bool writes_model, std::span<const Rank> parts) {
-  writes_model_ = writes_model;
-  parts_.assign(parts.begin(), parts.end());
-}
-
 std::vector<WrittenParts::Part> CommitFiles::find() const {
   // Of those that this rank has no part in, it may have to remove the other files later.
   std::set<std::int64_t> found;
-  if (plan_.by_members) {
+  if (group_.changes()) {
     for (const std::int64_t round : rounds_in(directory_))
-      if (fs::exists(state_path(directory_, round, assignment_)) || fs::exists(members_path(directory_, round)))
+      if (fs::exists(state_path(directory_, round, assignment_)) ||
+          fs::exists(members_path(directory_, round)))
         found.insert(round);
   } else {
     for (const RankAssignment& part : own_and_absent())
@@ -64,9 +58,9 @@ std::vector<WrittenParts::Part> CommitFiles::find() const {
 /// absent from this view or generation.
 std::vector<RankAssignment> CommitFiles::own_and_absent() const {
   std::vector<RankAssignment> parts = {assignment_};
-  if (!writes_model_) return parts;
+  if (!group_.writes_model()) return parts;
   for (const Rank worker : roster_.workers())
-    if (plan_.by_members && std::ranges::find(parts_, worker) == parts_.end())
+    if (group_.changes() && std::ranges::find(group_.parts(), worker) == group_.parts().end())
       parts.push_back(roster_.assignment(worker));
   std::ranges::move(absent_workers(job_), std::back_inserter(parts));
   return parts;
@@ -75,7 +69,7 @@ std::vector<RankAssignment> CommitFiles::own_and_absent() const {
 /// Models that are evaluated stay.
 bool CommitFiles::is_evaluated(std::int64_t round) const {
   const std::int64_t every = job_.checkpoints().every;
-  if (plan_.by_members) return every > 0 && round % every == 0;
+  if (group_.changes()) return every > 0 && round % every == 0;
   const auto evaluated = announced_in(directory_);
   return std::ranges::find(evaluated, round, &AnnouncedCheckpoint::round) != evaluated.end();
 }
@@ -96,15 +90,15 @@ bool CommitFiles::save(std::int64_t round, PartOfCommit& part, bool with_model) 
 
 void CommitFiles::remove(const WrittenParts::Part& part) const {
   // Without them nobody takes the states for a commit.
-  if (writes_model_ && plan_.by_members) remove_file(members_path(directory_, part.round));
-  if (writes_model_ && part.removes_model) remove_file(checkpoint_path(directory_, part.round));
+  if (group_.writes_model() && group_.changes()) remove_file(members_path(directory_, part.round));
+  if (group_.writes_model() && part.removes_model) remove_file(checkpoint_path(directory_, part.round));
   for (const RankAssignment& one : own_and_absent()) remove_file(state_path(directory_, part.round, one));
 }
 
 void CommitFiles::remove_before(std::int64_t round) const { remove_rounds_before(directory_, round); }
 
 bool CommitFiles::are_complete(std::int64_t round) const {
-  if (plan_.by_members) return fs::exists(members_path(directory_, round));
+  if (group_.changes()) return fs::exists(members_path(directory_, round));
   // A restart needs one copy of each part; only a commit that has all of them replaces the one before.
   return std::ranges::all_of(copies_of_commit(job_, round), [&](const checkpointing::Copy& copy) {
     return fs::exists(copy_path(job_, job_.checkpoints().directory, copy));
@@ -113,7 +107,7 @@ bool CommitFiles::are_complete(std::int64_t round) const {
 
 bool CommitFiles::list_members(std::int64_t round) const {
   std::vector<int> workers;
-  for (const Rank rank : parts_) workers.push_back(roster_.assignment(rank).index);
+  for (const Rank rank : group_.parts()) workers.push_back(roster_.assignment(rank).index);
   try {
     save_members(members_path(directory_, round), workers);
     return true;

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <vector>
 
+#include "workloads/checkpoint/commit_group.hpp"
 #include "workloads/checkpoint/commit_protocol.hpp"
 #include "workloads/checkpoint/saved_state.hpp"
 #include "workloads/job/plan/job.hpp"
@@ -22,14 +22,10 @@ struct PartOfCommit {
 
 class CommitFiles {
  public:
-  /// `job`: must outlive it.
-  CommitFiles(const Job& job, Rank rank);
+  /// The arguments must outlive it.
+  CommitFiles(const Job& job, const CommitGroup& group);
 
-  /// Where it writes them.
-  const std::string& directory() const { return directory_; }
   void create_directories() const;
-  /// This rank writes the model, too. Where workers come and go, these have parts.
-  void set_writer(bool writes_model, std::span<const Rank> parts);
 
   /// By earlier generations, or by earlier workers in its slot, of which as few commits are kept.
   std::vector<WrittenParts::Part> find() const;
@@ -40,8 +36,8 @@ class CommitFiles {
   void remove_before(std::int64_t round) const;
   /// Whether the commit is complete, by the files that this rank sees.
   bool are_complete(std::int64_t round) const;
-  /// Lists the workers that wrote the commit, where these come and go: their parts alone do not show whether it
-  /// is complete. False: that cannot be written.
+  /// Lists the workers that wrote the commit, where these come and go: their parts alone do not show whether
+  /// it is complete. False: that cannot be written.
   bool list_members(std::int64_t round) const;
 
  private:
@@ -49,12 +45,10 @@ class CommitFiles {
   bool is_evaluated(std::int64_t round) const;
 
   const Job& job_;
-  const CommitPlan& plan_;
+  const CommitGroup& group_;
   const Roster& roster_;
   const RankAssignment& assignment_;
-  std::string directory_;
-  bool writes_model_;
-  std::vector<Rank> parts_;
+  std::string directory_;  ///< where it writes them
 };
 
 }  // namespace tandem

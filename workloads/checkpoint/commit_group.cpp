@@ -15,6 +15,10 @@ CommitGroup::CommitGroup(const Job& job, Rank rank)
       has_part_(has_part_in_commits(job, rank)),
       is_awaited_(std::ranges::find(plan_.parts, rank) != plan_.parts.end() &&
                   (!plan_.by_members || is_worker(rank))),
+      // A worker that has departed would never confirm.
+      confirms_records_(job.generation() != nullptr && plan_.announced.has_replies() &&
+                        !job.roster().steward() && job.exchange().route() == sync::Route::server &&
+                        !job.exchange().has_common_rounds()),
       parts_(plan_.parts),
       decider_(plan_.decider),
       writer_(job.checkpoints().writer),

@@ -40,13 +40,15 @@ class CommitGroup {
   bool is_awaited() const { return is_awaited_; }
   bool writes_model() const { return rank_ == writer_; }
   /// It learns of commits with the replies to its pushes.
-  bool hears_with_replies() const { return plan_.announced_by_reply && is_worker(rank_); }
+  bool hears_with_replies() const { return plan_.announced.has_replies() && is_worker(rank_); }
+  /// It counts the rounds from one commit to the next.
+  bool counts() const { return plan_.announced.every > 0 && !hears_with_replies(); }
 
   /// The rank that decides sends a message about each round in advance.
-  bool plans_on_stream() const { return !plan_.announced_by_reply && plan_.ahead > 0; }
-  /// Workers finish different rounds: a commit counts when each has written its records up to it. The first
-  /// launch of a job that does not start again keeps no records.
-  bool confirms_records() const { return plan_.confirms_records && job_.generation() != nullptr; }
+  bool plans_on_stream() const { return plan_.announced.by == CommitAnnouncement::By::stream; }
+  /// Workers finish different rounds: where ranks keep records, because the job may start again, a commit
+  /// counts only when each of them has written its records up to it (RecordTally).
+  bool confirms_records() const { return confirms_records_; }
   /// Those whose records count.
   std::span<const Rank> recorders() const { return job_.roster().workers(); }
   /// The rank that decides notifies the others which commits are complete.
@@ -63,6 +65,7 @@ class CommitGroup {
   Rank rank_;
   bool has_part_;
   bool is_awaited_;
+  bool confirms_records_;
   std::vector<Rank> parts_;
   Rank decider_;
   Rank writer_;

@@ -9,7 +9,7 @@
 namespace tandem {
 
 CommitLine::CommitLine(Context& context, const CommitGroup& group, const WaitForRank& wait)
-    : context_(context), group_(group), wait_(wait), knowledge_(group.plan().ahead) {}
+    : context_(context), group_(group), wait_(wait), knowledge_(group.plan().announced.ahead) {}
 
 void CommitLine::begin(std::int64_t round) {
   knowledge_.begin(round, group_.view());
@@ -20,7 +20,7 @@ void CommitLine::begin(std::int64_t round) {
   listeners_.clear();
   if (group_.listens()) {
     // Those about the rounds ahead, and two about a commit that is complete.
-    const int messages = group_.plans_on_stream() ? group_.plan().ahead + 3 : 1;
+    const int messages = group_.plans_on_stream() ? group_.plan().announced.ahead + 3 : 1;
     for (int message = 0; message < messages; ++message) post();
   }
   if (!group_.decides()) return;

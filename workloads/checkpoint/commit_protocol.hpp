@@ -38,7 +38,7 @@ namespace tandem {
 /// What a rank knows about commits that another rank decides.
 class CommitKnowledge {
  public:
-  /// `ahead`: CommitPlan::ahead.
+  /// `ahead`: CommitAnnouncement.
   explicit CommitKnowledge(int ahead) : ahead_(ahead) {}
 
   /// The job, or another view of its members, computes from `round` on. No commits follow the first `ahead`

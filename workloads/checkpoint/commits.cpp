@@ -69,13 +69,14 @@ void Commits::begin_view(std::span<const int> workers, std::int64_t round, std::
   if (stored_.give_up()) decider_.fail(context_.now());
   group_.begin_view(workers, view);
   own_.follow_group();
-  plan_.every > 0 ? count_from(round) : follow_from(round);
+  group_.counts() ? count_from(round) : follow_from(round);
   line_.begin(own_.begun());
 }
 
 /// With a new policy: only this plan is known to all workers.
 void Commits::count_from(std::int64_t round) {
-  const std::int64_t last = last_round_of_commits(job_.checkpoints().first_round, plan_.every, round);
+  const std::int64_t last =
+      last_round_of_commits(job_.checkpoints().first_round, plan_.announced.every, round);
   own_.begin_at(last);
   decider_.resign();
   if (group_.decides()) decider_.begin(context_.now(), last);
@@ -92,7 +93,7 @@ void Commits::follow_from(std::int64_t round) {
 }
 
 void Commits::serialise_common(StateArchive& state) {
-  if (!group_.changes() || plan_.every > 0) return;
+  if (!group_.changes() || group_.counts()) return;
   CommitHistory history = decider_.decides() ? decider_.history() : line_.knowledge().history();
   double blocked_s = history.blocked.count(), work_s = history.work.count();
   state.number("commits.round", history.round);
@@ -131,7 +132,7 @@ void Commits::round_done(std::int64_t round, int workers, bool is_last) {
     decider_.take_over(line_.knowledge().history());
   if (!decider_.decides()) {
     collect(false);
-    if (plan_.every == 0 && round > decider_.last_round()) decider_.begin_rounds(context_.now(), round);
+    if (round > decider_.last_round()) decider_.begin_rounds(context_.now(), round);
     return line_.await(round);
   }
   line_.hear();
@@ -139,8 +140,8 @@ void Commits::round_done(std::int64_t round, int workers, bool is_last) {
   if (round == decider_.last_round()) return;
   // Where replies announce commits, a worker pushes the next round only after it has written its part, so the
   // wait takes no time. Where ranks count, the next commit begins only when the last one is complete.
-  const bool is_next = plan_.every > 0 && round >= own_.begun() + plan_.every;
-  collect(is_next || ends || (plan_.announced_by_reply && plan_.mode == CommitMode::blocking));
+  const bool is_next = group_.counts() && round >= own_.begun() + plan_.announced.every;
+  collect(is_next || ends || (plan_.announced.has_replies() && plan_.mode == CommitMode::blocking));
   // The view may have ended meanwhile, or this worker may have got the state of others.
   if (!decider_.decides() || round <= own_.begun()) return;
   if (group_.changes()) workers = static_cast<int>(group_.parts().size());
@@ -161,18 +162,18 @@ std::int64_t Commits::announced() const {
   const std::int64_t round = decider_.decided();
   // A commit that is announced in advance stays announced, for workers that get their next reply late; and
   // where workers come and go, for all that then write their records.
-  return plan_.announces_ahead() || job_.roster().steward() || round != own_.begun() ? round : 0;
+  return plan_.announced.has_replies_ahead() || job_.roster().steward() || round != own_.begun() ? round : 0;
 }
 
 std::int64_t Commits::next_decided() const {
-  return decider_.decides() && group_.changes() && plan_.every == 0 ? decider_.decided() : 0;
+  return decider_.decides() && group_.changes() && !group_.counts() ? decider_.decided() : 0;
 }
 
 bool Commits::is_due(std::int64_t round) const {
   if (!group_.has_part() || round == own_.begun()) return false;
   if (decider_.decides()) return decider_.is_due(round);
   if (round == last_of_job_) return true;
-  if (plan_.every > 0 && !group_.hears_with_replies()) return round >= own_.begun() + plan_.every;
+  if (group_.counts()) return round >= own_.begun() + plan_.announced.every;
   return round == line_.knowledge().commit_round();
 }
 
@@ -190,7 +191,8 @@ void Commits::begin(std::int64_t round) {
   line_.hear();
   own_.remove(line_.knowledge().take_failed());
   // Where ranks count, others may still write the last commit.
-  own_.remove_old(plan_.every > 0 ? std::max(plan_.keep, 2) : plan_.keep, line_.knowledge().counted());
+  own_.remove_old(plan_.announced.every > 0 ? std::max(plan_.keep, 2) : plan_.keep,
+                  line_.knowledge().counted());
   own_.begin(round, started);
   is_counted_ = true;
   if (!decider_.decides()) return;

@@ -12,7 +12,7 @@ OwnParts::OwnParts(const Job& job, Context& context, const CommitGroup& group)
       context_(context),
       group_(group),
       has_files_(job.checkpoints().has_states),
-      files_(job, group.rank()),
+      files_(job, group),
       writer_(job, context, group.has_part()),
       begun_(job.checkpoints().first_round) {
   if (group.has_part() && has_files_) files_.create_directories();
@@ -21,11 +21,6 @@ OwnParts::OwnParts(const Job& job, Context& context, const CommitGroup& group)
 void OwnParts::find() {
   if (!has_files_) return;
   for (const auto& part : files_.find()) written_.add(part);
-}
-
-void OwnParts::follow_group() {
-  files_.set_writer(group_.writes_model(), group_.parts());
-  writer_.set_size(group_.size_of(group_.rank()));
 }
 
 void OwnParts::set_recorded(std::optional<std::int64_t> round) {

@@ -27,8 +27,8 @@ class OwnParts {
   Bytes size() const { return writer_.size(); }
   /// Looks for the files that earlier generations, or earlier workers in this slot, have left.
   void find();
-  /// Another view of the members begins.
-  void follow_group();
+  /// Another view of the members begins: another rank may write the model.
+  void follow_group() { writer_.set_size(group_.size_of(group_.rank())); }
   /// Where servers commit for workers that come and go: up to this commit all of these have written their
   /// records. The last one of which that is true stays, with those after it. None: it does not matter.
   void set_recorded(std::optional<std::int64_t> round);

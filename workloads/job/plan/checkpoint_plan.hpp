@@ -15,6 +15,26 @@
 
 namespace tandem {
 
+/// How the ranks of a job learn after which rounds it commits.
+struct CommitAnnouncement {
+  enum class By {
+    nobody,    ///< only the rank that decides has a part in commits
+    counting,  ///< every rank counts the rounds
+    replies,   ///< workers learn of a commit with the replies of the rank that decides
+    stream     ///< the rank that decides sends a message about each round
+  };
+  By by = By::nobody;
+  /// Rounds from one commit to the next, where ranks count them: all ranks, or with replies all of several
+  /// servers. 0: none does.
+  std::int64_t every = 0;
+  /// The rank that decides does so that many rounds before the commit, so that every rank knows of it when it
+  /// gets there: always with a stream. With replies, other servers learn of it from the pushes that follow.
+  int ahead = 0;
+
+  bool has_replies() const { return by == By::replies; }
+  bool has_replies_ahead() const { return has_replies() && ahead > 0; }
+};
+
 /// The states that a job commits as its checkpointing policy decides.
 struct CommitPlan {
   std::string policy;  ///< of checkpointing::catalog(); empty: states are saved with the checkpoints
@@ -25,17 +45,9 @@ struct CommitPlan {
   checkpointing::Buddies buddies = {};  ///< of the hosts, where commits are in memory
   int keep = 0;                         ///< last commits whose files remain; 0: all
   int keep_every = 0;                   ///< rounds of a span whose first commit remains, too; 0: none
-  bool only_rounds = false;  ///< the policy only counts rounds, so all commits are known in advance
-  /// Rounds from one commit to the next, which every rank counts; 0: the decider announces each commit.
-  std::int64_t every = 0;
-  /// Where the decider announces each commit: so many rounds in advance, so that every rank knows of it when
-  /// it gets there. Workers without replies get a message of its own about every round; other servers learn
-  /// of a commit from the pushes that follow its reply.
-  int ahead = 0;
-  Rank decider = 0;                 ///< runs the policy
-  int deciders = 0;                 ///< servers, or the coordinator; the others follow the decider
-  bool announced_by_reply = false;  ///< workers learn of each commit from the decider's replies
-  std::vector<Rank> parts = {};     ///< the ranks without whose state a commit is not complete
+  CommitAnnouncement announced = {};
+  Rank decider = 0;              ///< runs the policy
+  std::vector<Rank> parts = {};  ///< the ranks without whose state a commit is not complete
   /// Workers come and go, and have the model: those that are present commit together, and the first of them
   /// decides. A coordinator writes its part before it replies: it counts the rounds too, or learns of the
   /// commit from the push of the one that decides.
@@ -44,9 +56,6 @@ struct CommitPlan {
 
   bool commits_on_warning = false;  ///< the policy may do so, and ranks may be warned
   bool are_parts_apart = false;     ///< not all ranks see the files of all
-  /// Workers finish different rounds: where ranks keep records, because the job may start again, a commit
-  /// counts only when each of them has written its records up to it (RecordTally).
-  bool confirms_records = false;
 
   bool is_enabled() const { return !policy.empty(); }
   /// Commits are lost with the machines that have them.
@@ -54,12 +63,7 @@ struct CommitPlan {
   bool are_in_memory() const { return to == CommitPlace::buddy; }
   /// No rank counts the rounds of commits by itself: a commit may follow any round.
   /// Where workers come and go, one that joins or is behind would not learn that the job has ended.
-  bool may_be_requested() const {
-    return is_enabled() && !by_members && (every == 0 || (announced_by_reply && deciders == 1));
-  }
-  bool is_decided_by_one() const { return announced_by_reply || every == 0; }
-  /// Replies do so before the round of the commit.
-  bool announces_ahead() const { return announced_by_reply && ahead > 0; }
+  bool may_be_requested() const { return is_enabled() && !by_members && announced.every == 0; }
 };
 
 struct CheckpointPlan {

@@ -83,14 +83,25 @@ bool can_use_state(const Roster& roster, const ExchangePlan& exchange, Rank rank
 
 namespace {
 
-/// Of exchanges among all workers, none can end a round before the decider has begun it. Where each worker
-/// has a model of its own, it exchanges with some of them, and those far from the decider may be a few rounds
-/// ahead of it.
-int rounds_ahead(const CommitPlan& plan, const ExchangePlan& exchange) {
-  if (plan.announced_by_reply) return plan.deciders > 1 ? 1 : 0;
-  if (plan.parts.size() == 1) return 0;
+/// `has_replies`: of a server or coordinator. `rounds`: between commits, if the policy only counts them.
+CommitAnnouncement announcement(const CommitPlan& plan, const Roster& roster, const ExchangePlan& exchange,
+                                bool has_replies, std::optional<std::int64_t> rounds) {
+  using By = CommitAnnouncement::By;
+  if (has_replies) {
+    if (roster.deciders().size() == 1) return {.by = By::replies};
+    // In the background, a worker that waits for a reply does not notice that its part is written, so the
+    // decider cannot wait for it before it replies: it announces the next commit when the last one is
+    // complete.
+    if (rounds && plan.mode == CommitMode::blocking) return {.by = By::replies, .every = *rounds};
+    return {.by = By::replies, .ahead = 1};
+  }
+  if (rounds) return {.by = By::counting, .every = *rounds};
+  if (plan.parts.size() == 1) return {.by = By::nobody};
+  // Of exchanges among all workers, none can end a round before the decider has begun it. Where each worker
+  // has a model of its own, it exchanges with some of them, and those far from the decider may be a few
+  // rounds ahead of it.
   constexpr int with_neighbours = 4;
-  return exchange.payload() == sync::Payload::model ? with_neighbours : 1;
+  return {.by = By::stream, .ahead = exchange.payload() == sync::Payload::model ? with_neighbours : 1};
 }
 
 }  // namespace
@@ -109,24 +120,15 @@ CommitPlan plan_commits(const Experiment& experiment, const ResolvedExperiment& 
   plan.by_members = roster.steward() && exchange.route() != sync::Route::server;
   const auto coordinator = plan.by_members ? std::nullopt : roster.coordinator();
   plan.decider = coordinator.value_or(roster.first_worker());
-  plan.announced_by_reply = coordinator.has_value();
-  const auto rounds = checkpointing::rounds_between_commits(plan.policy, plan.options);
-  plan.only_rounds = rounds.has_value();
-  // In the background, a worker that waits for a reply does not notice that its part is written, so the
-  // decider cannot wait for it before it replies: it announces the next commit when the last one is complete.
-  const bool may_last = plan.announced_by_reply && plan.mode == CommitMode::background;
-  if (!may_last) plan.every = rounds.value_or(0);
-  plan.deciders = static_cast<int>(roster.deciders().size());
-  const bool on_warning = plan.options.values().contains("on_warning") && plan.options.boolean("on_warning");
-  plan.commits_on_warning = (on_warning || plan.policy == "on-warning") && plan.is_decided_by_one() &&
-                            experiment.recovery.mode == RecoveryMode::restart;
-  // A worker that has departed would never confirm.
-  plan.confirms_records = plan.announced_by_reply && exchange.route() == sync::Route::server &&
-                          !exchange.has_common_rounds() && !roster.steward();
   plan.parts = ranks_of_state(roster, exchange);
-  if (plan.every == 0) plan.ahead = rounds_ahead(plan, exchange);
+  plan.announced = announcement(plan, roster, exchange, coordinator.has_value(),
+                                checkpointing::rounds_between_commits(plan.policy, plan.options));
+  const bool on_warning = plan.options.values().contains("on_warning") && plan.options.boolean("on_warning");
+  plan.commits_on_warning =
+      (on_warning || plan.policy == "on-warning") && experiment.recovery.mode == RecoveryMode::restart;
   // The end does not wait for parts that workers still write, as they would wait for a reply. Where workers
   // come and go, those that are behind the others do not know in time that the job has ended.
+  const bool may_last = plan.announced.has_replies() && plan.mode == CommitMode::background;
   plan.at_end =
       checkpoint.at_end && !plan.by_members && !(may_last && needs_states_of_workers(roster, exchange));
   std::vector<std::string> in_ring;
@@ -141,7 +143,7 @@ bool has_part_in_commits(const Job& job, Rank rank) {
   const bool is_worker = job.roster().assignment(rank).role == Role::worker;
   if (is_worker && needs_states_of_workers(job.roster(), job.exchange())) return true;
   // Besides all workers, or in their place the first one, there are only these few.
-  const auto others = std::span(plan.parts).first(static_cast<std::size_t>(std::max(1, plan.deciders)));
+  const auto others = std::span(plan.parts).first(std::max<std::size_t>(1, job.roster().deciders().size()));
   if (std::ranges::find(others, rank) != others.end()) return true;
   const bool all_wait = job.exchange().algorithm().make.lockstep || job.roster().workers().size() == 1;
   // Where workers come and go, they begin with what the servers have.

@@ -100,7 +100,7 @@ ParameterServer::ParameterServer(const Job& job, Context& context, Journal& jour
                 stop_),
       members_(setting_of_members(job, context.rank())),
       deals_(book_of(job, context.rank())),
-      recorded_(job.roster().workers().size(), job.checkpoints().commits.announces_ahead()),
+      recorded_(job.roster().workers().size(), job.checkpoints().commits.announced.has_replies_ahead()),
       lines_(context, model_, keys_of_pushes(plan_, model_),
              {.workers = job.roster().workers(),
               .requests_pulls = plan_.requests_pulls(),

@@ -254,7 +254,8 @@ TEST_F(LocalCommits, OtherPlacesAndJobsWithoutCommitsAreRefused) {
       "checkpoint.keep=0",
       "key 'checkpoint.keep': expected at least 1 with checkpoint.to buddy");
   refused("--set checkpoint.to=local",
-          "key 'checkpoint.to': expected directory, because states are saved with the evaluations");
+          "key 'checkpoint.to': expected directory, because checkpoint.policy is empty, and states are saved with "
+          "the evaluations");
   refuses("simulate " + line_.experiment("checkpoint:\n  policy: fixed\n  to: nowhere\n") + " --out refused",
           "experiment.yaml:7: key 'checkpoint.to': expected directory | local | buddy");
 }

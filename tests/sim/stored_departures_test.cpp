@@ -109,10 +109,11 @@ TEST_F(StoredDepartures, ReadsInAdvanceWaitForTheExchangesOfThoseThatArePresent)
     experiment.stop = {.epochs = 4.5};
     depart_at(experiment, "2.5 remove a; 20.5 add a; 30.5 remove c; 50.5 remove d; 60.5 add d; 75.5 add c");
     records_losses_ = true;
-    const Journal journal = train(experiment);
-    EXPECT_EQ(count_of_changes(journal, "joined"), 4 + 3);
-    expect_uses(journal, 4, 5);
-    EXPECT_GT(cache_sum(journal, "background").samples, 0);
+    train_apart(experiment, algorithm + to_text(over), [this](const Journal& journal) {
+      EXPECT_EQ(count_of_changes(journal, "joined"), 4 + 3);
+      expect_uses(journal, 4, 5);
+      EXPECT_GT(cache_sum(journal, "background").samples, 0);
+    });
   }
 }
 

@@ -246,13 +246,15 @@ TEST(CommitGroup, OfAnAsynchronousServerHasWorkersThatConfirmTheirRecords) {
 TEST(CommitGroup, FollowsTheMembers) {
   const Job job = job_with([](Experiment& experiment) {
     commit_after(experiment, 4.0);
+    experiment.placement.servers = {"e"};  // of the steward
     experiment.transience.lifetime = "exponential";
     experiment.transience.options = {{"mean", 100.0}};
     experiment.recovery.policy = "shrink";
   });
   const auto workers = job.roster().workers();
   CommitGroup group(job, workers[1]);
-  ASSERT_TRUE(group.changes() && group.is_awaited());
+  ASSERT_TRUE(group.changes());
+  ASSERT_TRUE(group.is_awaited());
   EXPECT_EQ(group.decider(), workers[0]);
   EXPECT_TRUE(group.listens() && !group.writes_model());
   const Bytes before = group.size_of(workers[1]);

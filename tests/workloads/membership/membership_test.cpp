@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "policies/vocabulary/check.hpp"
-#include "policies/vocabulary/recorded_line.hpp"
+#include "policies/vocabulary/line_codec.hpp"
 #include "policies/vocabulary/rng.hpp"
 #include "tests/support/paths.hpp"
 #include "tests/support/script.hpp"

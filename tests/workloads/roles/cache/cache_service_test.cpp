@@ -246,7 +246,7 @@ TEST_F(CacheServices, ContinuousReadsInAdvanceBeginWhileABatchWaits) {
   experiment.data.loaders = 1;
   const Job of = job(experiment);
   PlayedNode node(of);
-  EXPECT_EQ(node.want(1, {0}), "x");
+  EXPECT_EQ(node.want(1, {39}), "read store 39") << "which memory has no room for";
   const std::string ahead = node.idle();
   EXPECT_TRUE(ahead.starts_with("ahead store")) << ahead;
   EXPECT_EQ(node.idle(), "") << "as many as the node has loaders";

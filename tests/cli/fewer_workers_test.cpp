@@ -111,13 +111,15 @@ TEST_P(SharedBatches, AreThoseOfAll) {
       (step.round < from ? before : after)[step.rank].insert(step.samples);
     EXPECT_EQ(before, (std::map<Rank, std::set<int>>{{0, {50}}, {1, {50}}, {2, {50}}, {3, {50}}})) << math;
     EXPECT_EQ(after, (std::map<Rank, std::set<int>>{{0, {67}}, {2, {67}}, {3, {66}}})) << math;
-    EXPECT_EQ(all.summary.samples, 24 * 200) << math;
+    const int steps = GetParam().find("local-sgd") == std::string::npos ? 1 : 2;
+    EXPECT_EQ(all.summary.samples, 24 * steps * 200) << math;
   }
 }
 INSTANTIATE_TEST_SUITE_P(AllReduce, SharedBatches, ::testing::Values("--set sync.over=all-reduce"));
 INSTANTIATE_TEST_SUITE_P(LongOthers, SharedBatches,
                          ::testing::Values("", "--set optimizer.update_at=workers",
-                                           "--set sync.over=all-reduce --set sync.algorithm=local-sgd"));
+                                           "--set sync.over=all-reduce --set sync.algorithm=local-sgd "
+                                           "--set sync.options.h=2"));
 
 /// Also those of workers that are absent when they become old. The first generation wrote rounds 3 and 6.
 TEST_F(LongFewerWorkers, KeepTheLastCommits) {

@@ -1,6 +1,6 @@
 // The report of a study, which compares configurations that were only simulated: report.json as data, and
 // pages made from nothing but it. Pure except for writing files. Times are in seconds, shares of 1; none: not
-// known, or there is none. study_fields.hpp has the keys, README.md a table of the first level.
+// known, or there is none. study_fields.hpp has the keys.
 #pragma once
 
 #include <cstdint>

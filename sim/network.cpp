@@ -80,7 +80,7 @@ double time_alone_s(const Profile::Path& path, double size) {
 constexpr double least_latency_s = 1e-8;
 
 constexpr const char* window_property = "tandem:window";
-/// What Linux lets a window grow to, unless it is told otherwise: the third value of tcp_wmem. In bytes.
+/// To what Linux lets a window grow by default: the third value of tcp_wmem. In bytes.
 constexpr double usual_window = 4 << 20;
 
 /// The property of a link; one direction of a full-duplex link has those of the link.

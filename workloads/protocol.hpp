@@ -429,7 +429,8 @@ inline constexpr auto table = std::to_array<Line>({
     {"loss-tables", "worker", "worker", notes<>},
     // By bucket, for each piece of a reply.
     {"pulls", "worker", "server", notes<Pull>},
-    // Whenever machines come and go. The slot of a worker hears of its own machines and of its cache node.
+    // Whenever machines come and go. The slot of a worker gets notes about its own machines and its cache
+    // node.
     {"membership", "steward", "worker", notes<Occupancy, NodeDeparted, NodeJoined, End>},
     {"membership", "steward", "server, coordinator", notes<Departed, Joined, Training, End>},
     {"membership", "steward", "cache-node, store, directory",

@@ -242,8 +242,8 @@ Cable Level::measure(const std::vector<int>& group, const std::vector<std::vecto
   return cable;
 }
 
-/// A group whose cable carries as much as all others' together can be told from no cable by nobody: the group
-/// is where the others meet.
+/// Drops a group whose cable carries as much as the cables of all others together. No measurement can
+/// separate such a group from one without a cable: the others meet there.
 void Level::drop_implied(std::vector<Group>& found) const {
   const auto is_implied = [&](const auto& candidate) {
     double up = 0.0, down = 0.0;

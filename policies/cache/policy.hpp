@@ -255,7 +255,7 @@ class CachePolicy {
   virtual Bytes used(int tier = 0) const = 0;
 };
 
-/// What a policy must be told besides the requests. A user of policies that cannot provide it refuses the
+/// What a policy must know besides the requests. A user of policies that cannot provide it refuses the
 /// policy.
 struct Needs {
   bool manifest = false;    ///< Setting::manifest

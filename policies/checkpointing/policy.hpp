@@ -96,9 +96,9 @@ using Decisions = std::vector<Decision>;
 
 // ---- Policies ----
 
-/// One object per job: where the job starts again, a new one is restored and told what it has missed.
-/// Deterministic. A policy plans a commit with each Started, Committed and CommitFailed;
-/// where it gives no decision then, none is due.
+/// One object per job. A job that starts again has a new object, which is restored and then gets the events
+/// that it missed. Deterministic. A policy plans a commit with each Started, Committed and CommitFailed;
+/// without a decision then, no commit is planned.
 class Policy {
  public:
   virtual ~Policy() = default;

@@ -23,7 +23,7 @@ struct RequestRules {
 /// The options `cooldown_after`, `cooldown_within_s`, `cooldown_s`, `cooldown_of` and `longest_wait_s`.
 std::vector<OptionSpec> cooldown_options();
 RequestRules cooldown_rules(const Options& options);
-/// Also `retry_s`, of policies that hear of failed requests.
+/// Also `retry_s`, of policies that get an event when a request fails.
 std::vector<OptionSpec> request_options();
 RequestRules request_rules(const Options& options);
 

@@ -56,10 +56,10 @@ class MemberDeals {
   Change deal(std::span<const std::int64_t> taken, std::span<const std::int64_t> counted);
   void follow(const Change& change);
 
-  /// All at once, where the workers agree on a change. `slots`: sorted, of those that are there now. `taken`:
-  /// by slot, what its worker has taken now; less than `counted` for one that is behind, which takes the rest
-  /// before it hears of the change; below 0 for workers that have joined since the last change. `counted`: by
-  /// slot. Returns whether samples were dealt.
+  /// For all workers together, where they agree on a change. `slots`: sorted, of the workers that are there
+  /// now. `taken`: by slot, what its worker has taken now. It is less than `counted` for a worker that is
+  /// behind, which takes the rest before it learns of the change, and below 0 for workers that have joined
+  /// since the last change. `counted`: by slot. Returns whether samples were dealt.
   bool settle(std::span<const int> slots, std::span<const std::int64_t> taken,
               std::span<const std::int64_t> counted);
 

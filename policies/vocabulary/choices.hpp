@@ -44,9 +44,9 @@ enum class NetworkSource : std::uint8_t { platform, profile };
 /// physics.noise: native work takes its median time, or varies as measured.
 enum class NoiseSource : std::uint8_t { none, profile, spread };
 
-/// data.peers: how a cache node knows which other node has a sample: not at all; all nodes compute to whom
-/// each id belongs (partition, ring); the policy computes what all nodes keep (plan); or a rank of its own is
-/// told what nodes hold, and asked (directory).
+/// data.peers: how a cache node knows which other node has a sample. none: not at all. partition, ring: all
+/// nodes compute to which node each id belongs. plan: the policy computes what all nodes keep. directory:
+/// nodes report to a rank of its own what they hold, and ask it.
 enum class Peers : std::uint8_t { none, partition, ring, plan, directory };
 /// data.background: when reads that no batch waits for may start.
 enum class BackgroundReads : std::uint8_t { always, while_computing, continuous };

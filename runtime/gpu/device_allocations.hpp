@@ -28,7 +28,7 @@ class DeviceAllocations {
   virtual ~DeviceAllocations() = default;
   /// The allocation of device memory that contains this byte; none if it is not in use.
   virtual std::optional<DeviceAllocation> allocation_of(const void* memory) const = 0;
-  /// The watcher is told of every allocation of device memory that is freed during its life.
+  /// Notifies the watcher of every allocation of device memory that is freed while the watcher exists.
   virtual void watch(std::weak_ptr<AllocationWatcher> watcher) = 0;
 };
 

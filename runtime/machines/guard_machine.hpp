@@ -1,6 +1,6 @@
-// The process on a machine of a running job that `tandem` asks: it notices how ranks end, which files are
-// finished and which machines the network of the messages does not reach, and ends the ranks of its machine
-// when nobody asks any more. It kills a rank when it is told to.
+// The process on a machine of a running job that `tandem` asks. It notices how ranks end, which files are
+// finished, and which machines cannot be reached in the network of the messages. It ends the ranks of its
+// machine when no question comes any more. It kills a rank on request.
 #pragma once
 
 #include <string>

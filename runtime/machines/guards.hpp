@@ -67,7 +67,7 @@ class Guards {
     Clock::time_point answered;
     int questions = 0;  ///< answers that killed_rank() waits for
     std::vector<TimedEnd> ends;
-    std::optional<Rank> to_kill = {};  ///< not told yet
+    std::optional<Rank> to_kill = {};  ///< not sent yet
     std::optional<Rank> killed = {};
   };
 

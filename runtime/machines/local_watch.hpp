@@ -1,5 +1,5 @@
 // Watches how the ranks of a job on this machine end, also those on the hosts of an emulated cluster. mpirun
-// alone does not always tell which rank was killed: it may hear first of another one that lost the
+// alone does not always report which rank was killed: it may notice first that another rank lost the
 // connection.
 #pragma once
 

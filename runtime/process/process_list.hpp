@@ -25,8 +25,9 @@ std::vector<pid_t> processes_with_variable(const std::string& variable);
 /// of its job. False: there is none.
 bool kill_rank(const std::string& mark, int rank);
 
-/// "NUMBER.START", where START is the time at which the kernel started it, so that another process that gets
-/// the number later is told apart. Empty when there is no such process, or only its exit status is left.
+/// "NUMBER.START", where START is the time at which the kernel started it. So it differs from that of a
+/// later process with the same number. Empty when there is no such process, or when only its exit status
+/// remains.
 std::string process_identity(pid_t process);
 
 /// The process that started it, or the one that took its children over; 0: there is no such process.

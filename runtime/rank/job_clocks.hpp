@@ -1,5 +1,5 @@
-// The clocks of a job on several machines: compared before and after it, so that its records can be told in
-// one time, that of rank 0.
+// The clocks of a job on several machines. They are compared before and after the job, so that all records
+// have the time of rank 0.
 #pragma once
 
 #include <mpi.h>

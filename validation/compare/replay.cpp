@@ -123,8 +123,8 @@ Decider cache_of(const RunInfo& info, Rank rank) {
                                                      workers_of(info), "");
   return [data, index, nodes, jobs, policy = std::shared_ptr<cache::CachePolicy>(),
           has_started = false](const std::string& event) mutable -> std::string {
-    // Each generation of a job begins with an empty cache. A node that comes back hears of other nodes before
-    // it starts; what a tier has kept is an event before that, too.
+    // Each generation of a job begins with an empty cache. A node that comes back gets events about other
+    // nodes before it starts. What a tier has kept is an event before the start, too.
     const bool begins = event == cache::new_policy_text, starts = event == started_cache;
     if (policy == nullptr || begins || (starts && has_started))
       policy = data->make_cache_policy(index, nodes, jobs);

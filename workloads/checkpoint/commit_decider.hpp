@@ -1,6 +1,6 @@
-// The rank that decides after which rounds the job commits: its policy, and the rounds and commits that the
-// policy hears of. Without messages, files or a clock: times arrive with the calls. Every rank that may have
-// to decide later has one, too.
+// The rank that decides after which rounds the job commits: its policy, and the rounds and commits that are
+// events of the policy. Without messages, files or a clock: times arrive with the calls. Every rank that may
+// have to decide later has a decider, too.
 #pragma once
 
 #include <cstdint>

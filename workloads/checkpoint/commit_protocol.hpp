@@ -1,18 +1,17 @@
-// The protocol of commits, without messages, files or a clock: what a rank knows about commits, which parts
-// the rank that decides has heard of, and which of its own parts a rank removes. CommitLine and StoredParts
-// send the messages, OwnParts writes and removes the files.
+// The protocol of commits, without messages, files or a clock: what a rank knows about commits, which stored
+// parts the rank that decides knows of, and which of its own parts a rank removes. CommitLine and
+// StoredParts send the messages, OwnParts writes and removes the files.
 //
-// Which commits survive. The rank that decides calls a commit complete after every rank has stored its part,
-// and a rank removes a commit only when it knows a later complete one. So of the last commit that was called
-// complete all parts are stored, whichever ranks die and whenever. A rank that dies before its part is stored
-// leaves the commit before. If the rank that decides dies before it has called a stored commit complete, the
-// others still have both; a restart looks for parts, not for messages, and continues from the later one.
-// Messages name the view that their sender had of the members, and those of another view do not count: a part
-// that was stored for a commit of an earlier generation is not taken for one of the same round that is
-// written again.
+// Which commits survive. The rank that decides calls a commit complete after every rank has stored its part.
+// A rank removes a commit only when it knows a later complete one. So all parts of the last complete commit
+// are stored, whichever ranks die and whenever. A rank that dies before its part is stored leaves the commit
+// before. If the rank that decides dies before it has called a stored commit complete, the others still have
+// both. A restart looks for parts, not for messages, and continues from the later one. Messages name the
+// view of their sender, and those of another view do not count. So a part that was stored for a commit of an
+// earlier generation is not mistaken for one of the same round that is written again.
 //
 // Workers of asynchronous servers finish different rounds, and the servers' parts count pushes whose records
-// only the workers have. So there a complete commit counts, and replaces the one before, only when every
+// only the workers have. So a complete commit counts there, and replaces the one before, only when every
 // worker has confirmed that its records up to the commit are written. A worker that dies before it confirms
 // leaves the commit before, with all records up to it.
 #pragma once

@@ -30,8 +30,8 @@ class CommitSchedule {
     int ahead = 0;
     /// A plan in rounds counts from the last commit's round, not from when that commit was complete.
     bool counts_from_commit = false;
-    /// Rounds between commits that other ranks count by themselves: after a failed one, too, the next is due
-    /// so many rounds later. 0: they hear of each commit.
+    /// Rounds between commits, where other ranks count them by themselves. After a failed commit, too, the
+    /// next one is so many rounds later. 0: other ranks are notified of each commit.
     std::int64_t every = 0;
     /// A complete commit counts only later, when other ranks have written what they know.
     bool counts_later = false;

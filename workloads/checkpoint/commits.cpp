@@ -207,7 +207,7 @@ void Commits::write(PartOfCommit part) {
   if (!own_.is_writing()) note(own_.take_stored(false));
   // A commit that all have written counts even if the worker that decides departs next.
   if (group_.changes() && plan_.mode == CommitMode::blocking) collect(true);
-  // Workers that have no part in it hear of it with their next replies.
+  // The next replies announce it to workers that have no part in it.
   if (decider_.decides() && group_.confirms_records()) collect(false);
 }
 

@@ -1,5 +1,5 @@
-// The messages by which the ranks of a commit say that their parts are stored, and on the rank that decides,
-// what it has heard of the commit that is under way.
+// The messages by which the ranks of a commit say that their parts are stored. On the rank that decides,
+// what it knows of the commit in progress.
 #pragma once
 
 #include <cstdint>

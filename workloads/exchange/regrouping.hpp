@@ -63,14 +63,14 @@ class Regrouping {
   bool is_fetching() const { return !is_quiet_ && fetch_; }
   bool has_ended() const { return has_ended_; }
 
-  /// The receive of the steward's next note, to be waited for with other operations; then hear() its note.
-  /// Pre: take_up_change() was called after the last fetch.
+  /// The receive of the steward's next note, to be waited for with other operations. Then pass its note to
+  /// hear(). Pre: take_up_change() was called after the last fetch.
   Pending& next() { return next_; }
   /// Hears of a change that waited for the end of a fetch, if there is one and the fetch has ended; true:
   /// there was one. No exchange may be in progress.
   bool take_up_change();
   void hear(const Note& note);
-  /// Waits for a note and hears it.
+  /// Waits for a note and passes it to hear().
   void wait();
   /// Waits for the state, and restores it. False: the members have changed again. Pre: is_fetching().
   bool finish_fetch();
@@ -121,7 +121,7 @@ class Regrouping {
   std::vector<int> members_;
   int leader_;  ///< -1: not known
   std::int32_t view_ = 0;
-  std::int32_t finished_in_ = -1;  ///< the view in which the steward was told so
+  std::int32_t finished_in_ = -1;  ///< the view in which the steward was notified of it
   bool is_quiet_;
   bool has_ended_ = false;
   protocol::SlotsOfView slots_;  ///< what comes with the next note

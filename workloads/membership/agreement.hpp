@@ -22,7 +22,7 @@ class Agreement {
   /// A worker without the state of training.
   void join(int slot, int incarnation);
 
-  /// If the set has changed since the last view began: this one begins, and all present() must be told.
+  /// If the set has changed since the last view began, this view begins, and all present() must be notified.
   bool begin(std::int64_t view);
   std::int64_t view() const { return view_; }
 

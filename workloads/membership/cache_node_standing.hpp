@@ -22,7 +22,7 @@ class CacheNodeStanding {
   Rank node() const { return node_; }
   /// Of the cache node that is there; 0: none is.
   int incarnation() const { return incarnation_; }
-  /// The slot has joined the node that is there, or has told it that it asks for nothing.
+  /// The slot has joined the node that is there, or has said that it asks for nothing.
   bool is_answered() const { return answered_ == incarnation_; }
   void note_answered(int incarnation) { answered_ = incarnation; }
   /// Nothing is left of the last worker of the slot: the next one has to join.

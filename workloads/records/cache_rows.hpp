@@ -25,8 +25,9 @@ inline constexpr std::string_view wasted_row = "wasted";
 /// Of a cache node: samples that another one was asked for in vain, which then count as read from the store.
 inline constexpr std::string_view peer_miss_row = "peer-miss";
 
-/// Of a cache node that asks a directory: samples that it has asked for, with the times of the answers; those
-/// whose keeping, and whose leaving, it has told; and those that the named holder did not have.
+/// Of a cache node that asks a directory: samples that it has asked for, with the times of the answers;
+/// samples that it has reported as kept, and as not kept any more; and samples that the named holder did not
+/// have.
 inline constexpr std::string_view lookup_row = "lookup";
 inline constexpr std::string_view published_row = "published";
 inline constexpr std::string_view withdrawn_row = "withdrawn";

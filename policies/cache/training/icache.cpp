@@ -121,7 +121,7 @@ class ICache final : public CachePolicy {
 
   void on_directory(std::span<const Holder> holders, Decisions&) override {
     if (!is_shared()) return;
-    // A node that hears of no other one does without.
+    // Made with the first entry: without other nodes it stays empty.
     if (holder_.empty()) holder_.resize(samples(), nobody);
     for (const Holder& entry : holders) holder_[index(entry.id)] = static_cast<std::int16_t>(entry.node);
   }

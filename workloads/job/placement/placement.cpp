@@ -256,8 +256,8 @@ class Placer {
     }
   }
 
-  /// A profile holds times of the precision in which it was measured. Real mathematics has the precision that
-  /// it is told; what its devices are emulated with is a warning of the job.
+  /// A profile holds times of the precision in which it was measured. Real mathematics uses the precision of
+  /// the experiment. If its devices are emulated with another one, the job has a warning.
   void check_precision() const {
     const auto& workload = experiment_.workload;
     const bool is_measured =
@@ -344,8 +344,8 @@ class Placer {
               quote(experiment_.recovery.least));
   }
 
-  /// A job that starts again waits for all workers, unless it is told with how few it may continue. Options
-  /// of the algorithm may need more.
+  /// A job that starts again waits for all workers, unless recovery.least says with how few it may continue.
+  /// Options of the algorithm may need more.
   void check_least() {
     const auto workers = static_cast<int>(placement_.workers.size());
     int& least = experiment_.recovery.least;

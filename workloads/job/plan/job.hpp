@@ -67,7 +67,7 @@ class Job {
   /// Workers for which learning rate and batch are meant: those with which the job was begun.
   int all_workers() const;
 
-  /// What the process is told from outside while it runs.
+  /// Notices that the process gets from outside while it runs.
   const Notices& notices() const { return parts_->notices; }
   void set_notices(Notices notices) { parts_->notices = std::move(notices); }
 

@@ -38,7 +38,7 @@ void CacheNode::add_clients(std::span<const ServedJob> jobs) {
     const Roster& roster = jobs[i].job->roster();
     for (const std::size_t worker : clients_of(roster, places_.node)) {
       const Rank rank = jobs[i].first + roster.workers()[worker];
-      // Slots for spares are empty as the job begins. A node that joins is told who is there.
+      // Slots for spares are empty as the job begins. A node that joins gets notes about who is there.
       const bool is_there = is_first && worker < roster.first_workers().size();
       clients_.add_worker(rank, jobs_.all()[i], static_cast<int>(worker), is_there);
       if (watch_) watch_->add_worker(rank, is_there);
@@ -156,8 +156,8 @@ void CacheNode::take(const SampleRead& read) {
   perform(service_.settle(read, context_.now()));
 }
 
-/// When its workers have ended, the node asks no others, and tells them so. It serves them until each has
-/// told it the same: only then has no node a use for it.
+/// When its workers have ended, the node asks no others, and says so to them. It serves the others until
+/// each of them has said the same.
 void CacheNode::end_peer_reads() {
   if (ended_peer_reads_ || awaits_workers() || !std::ranges::all_of(sources_.peers(), &PeerSource::is_idle))
     return;

@@ -19,7 +19,7 @@ CacheService::CacheService(const Setting& setting, NodeJobs& jobs, CacheEngine e
     directory_.emplace(static_cast<int>(setting.reads.places.node), jobs.own(), engine_);
 }
 
-// ---- What the policy is told besides requests ----
+// ---- Events of the policy besides requests ----
 
 CacheActions CacheService::begin_tier(std::vector<TierEntry>& left, std::int64_t spoiled) {
   CacheActions actions;

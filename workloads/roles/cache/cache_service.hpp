@@ -29,8 +29,8 @@ class CacheService {
     NodeBatches::Setting batches;
     NodeReads::Setting reads;
     TierKeeper::Setting tiers;
-    Bytes room;                ///< that may be read in advance at once
-    bool reads_ahead = false;  ///< the policy wants to know when that may begin
+    Bytes room;                  ///< that may be read in advance at once
+    bool reads_ahead = false;    ///< the policy wants to know when that may begin
     bool is_continuous = false;  ///< reads in advance begin while batches wait, too
   };
   /// `jobs` must outlive it.
@@ -62,7 +62,7 @@ class CacheService {
     std::span<const std::vector<SampleId>> given = {};
     std::shared_ptr<const sampling::EpochList> list = nullptr;
     std::int64_t position = 0;
-    bool has_past = false;  ///< the policy was not told of the epochs before
+    bool has_past = false;  ///< the policy does not know the epochs before
   };
   /// As NodeEpoch::begin.
   CacheActions begin_epoch(NodeJob& job, const Epoch& epoch);

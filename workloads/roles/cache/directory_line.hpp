@@ -29,7 +29,7 @@ class DirectoryLine {
   };
   /// The operation of put_next has ended.
   Answer hear(const Note& note);
-  /// Gives back the memory of what the directory was told. Never blocks.
+  /// Frees the memory of messages that were sent. Never blocks.
   void drop_sent();
   /// No message follows. Pre: no answer is awaited.
   void close();

@@ -117,7 +117,7 @@ void DirectoryView::withdraw(SampleId id) {
     if (answered.locations.erase(id) > 0) release(id);
 }
 
-// ---- What the directory is told ----
+// ---- Reports to the directory ----
 
 void DirectoryView::note(std::span<const SampleId> published, std::span<const SampleId> withdrawn,
                          std::int64_t epoch, CacheActions& actions) {

@@ -1,9 +1,9 @@
-// What a cache node knows from the directory of cache nodes (data.peers: directory): who holds what the node
-// lacks, and what the directory has to be told. Pure: DirectoryLine has the messages.
+// What a cache node knows from the directory of cache nodes (data.peers: directory): which node holds what
+// this one lacks, and what it has to report. Pure: DirectoryLine has the messages.
 //
-// Lookups are one message for all samples of a batch. Updates travel while the node serves: they are sent
-// when a batch has been sent to its worker, when so many wait as a message holds, and before a lookup, which
-// the directory must not answer from what was before. Of several changes of a sample, the last one is sent.
+// Lookups are one message for all samples of a batch. Updates travel while the node serves. They are sent
+// when a batch has been sent to its worker, when a message is full, and before a lookup, because the
+// directory must not answer from an older state. Of several changes of a sample, the last one is sent.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// The jobs that a cache node serves: what its policy is told when one begins, ends or is measured. Pure: the
-// node says what happens, and tells the policy.
+// The jobs that a cache node serves, and the events of its policy when one begins, ends or is measured.
+// Pure: the node says what happens, and passes the events to the policy.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,14 @@ namespace tandem {
 
 class NodeJobs {
  public:
-  /// What the policy is told, with the job and its epoch in which the policy is told it.
+  /// An event of the policy, with the job and its epoch at which the policy gets it.
   struct Change {
     NodeJob* job = nullptr;
     cache::JobChange change = {};
     std::int64_t epoch = 0;
   };
   using Changes = std::vector<Change>;
-  /// When the policy is told that jobs begin, and end.
+  /// Whether the policy gets an event when jobs begin, and end.
   struct Told {
     bool begins = false;
     bool ends = false;

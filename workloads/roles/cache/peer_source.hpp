@@ -39,8 +39,8 @@ class PeerSource : public SampleReads {
     return requests_.empty() && on_demand_.empty() && ahead_.empty() && refused_.empty() &&
            !peer_.is_joining();
   }
-  /// Tells the other node, if it is there, that no read follows. It ends only when all others have told it.
-  /// Pre: is_idle().
+  /// Says to the other node, if it is there, that no read follows. A node ends only when all others have
+  /// said so. Pre: is_idle().
   void say_end();
   void close(Pending& last) override;
   /// Nobody is there as this node begins.

@@ -29,7 +29,7 @@ class TierKeeper {
   /// `engine`: says in which tier a sample belongs; it must outlive this.
   TierKeeper(const Setting& setting, const CacheEngine& engine) : setting_(setting), engine_(engine) {}
 
-  /// An earlier process has left these on the disk, and others that were spoiled. The engine was told of
+  /// An earlier process has left these samples on the disk, and others that were spoiled. The engine knows
   /// them. Returns those for which the tier has room: it may be smaller than before.
   std::vector<TierEntry> begin(std::vector<TierEntry> left, std::int64_t spoiled, CacheActions& actions);
   /// Once, in the first epoch that is requested: what `begin` has found.

@@ -64,7 +64,7 @@ void ParameterServer::lose_place(int worker) {
   if (members_.lose_place(worker)) deals_.leave(worker, progress_.worker(worker).samples);
 }
 
-/// Each worker hears of the deal with its next reply.
+/// Each worker learns of the deal with its next reply.
 void ParameterServer::deal_if_due() {
   if (!deals_.is_due()) return;
   std::vector<DealBook::Taker> takers;
@@ -90,7 +90,7 @@ void ParameterServer::on_joined(int worker, int incarnation) {
 /// `last`: what the join has waited for.
 void ParameterServer::advance_join(int worker, const Completion& last) {
   if (!lines_.advance_join(worker, last)) return;
-  // It takes nothing before it hears of the deal.
+  // The worker takes no samples before it learns of the deal.
   deal_if_due();
   members_.join(worker);
   welcome(worker);

@@ -18,7 +18,7 @@ class RecordedCommits {
 
   /// A worker begins: nothing of it counts yet.
   void begin(int worker);
-  /// Its push says that it has heard of this commit.
+  /// Its push says that it knows of this commit.
   void on_push(int worker, std::int64_t heard);
   /// The commit up to which all members have written their records. Those that are gone did so when they
   /// went.

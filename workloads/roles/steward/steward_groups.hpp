@@ -50,8 +50,8 @@ class StewardGroups {
   StewardNotices& notices_;
   std::span<const Place> slots_;
   Agreement agreement_;
-  std::vector<bool> has_arrived_;                 ///< by slot: the occupant hears the steward's notes
-  std::deque<std::vector<std::byte>> standings_;  ///< that were told
+  std::vector<bool> has_arrived_;                 ///< by slot: the occupant receives the steward's notes
+  std::deque<std::vector<std::byte>> standings_;  ///< that were sent
 };
 
 }  // namespace tandem

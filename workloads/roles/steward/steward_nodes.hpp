@@ -1,6 +1,6 @@
-// The steward of cache nodes and stores whose machines depart: those that ask them hear when one is gone and
-// when it is back, and the one that is back hears who is there. Machines of cache nodes and stores that
-// depart are asked for again at once, whatever the recovery policy.
+// The steward of cache nodes and stores whose machines depart. Ranks that ask such a node or store are
+// notified when it is gone and when it is back. When it is back, it is notified of who is there. The steward
+// requests another machine for it immediately, whatever the recovery policy.
 #pragma once
 
 #include <cstddef>
@@ -49,7 +49,7 @@ class StewardNodes {
   /// No worker joins any more: a cache node ends when the workers that it has then have ended.
   void end_joins();
   bool is_ending() const { return is_ending_; }
-  /// When no node joins any more either, stores hear of it.
+  /// No node joins any more either: notifies the stores.
   void end_stores();
   bool have_all_ended() const;
   /// The job is over. `awaited`: by node, its next note.

@@ -1,5 +1,5 @@
 // What the steward says and records: notes to ranks, and every event of a machine. While it decides again
-// what happened before this launch, nobody is told.
+// what happened before this launch, it sends no notes.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ class StewardNotices {
   void announce(Place& place);
   /// What an event means for the machines of any place, and for the occupant.
   void on_event(Place& place, const MachineEvent& event);
-  /// Waits until all has been told.
+  /// Waits until all notes are sent.
   void finish() { context_.wait_all(told_); }
 
   void record(const Place& place, const std::string& event, const std::string& cause = "");

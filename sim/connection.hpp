@@ -91,7 +91,7 @@ class Connection {
   std::uint64_t part_ = 0;             ///< bytes in flight
   std::uint64_t ahead_ = 0;            ///< bytes that the next part need not carry, see Network::Start
   std::unique_ptr<LinkQueue> queue_;   ///< only if the route becomes narrower
-  bool waits_for_bytes_ = false;       ///< the current message goes on once more of it is in the queue
+  bool waits_for_bytes_ = false;       ///< the current message continues when more of it is in the queue
   bool lost_bytes_ = false;            ///< of the current message, before they reached the queue
   Message* to_accept_ = nullptr;       ///< first message whose send is not complete; null: none, or no buffer
   std::uint64_t accepted_behind_ = 0;  ///< bytes of later messages whose sends are complete

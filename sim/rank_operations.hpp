@@ -38,7 +38,7 @@ struct RankOperation final : Finishable {
   Kind kind = Kind::sleep;
   State state = State::pending;
   Outcome outcome = Outcome::done;
-  bool is_work = false;   ///< of a sleep that stands for concurrent work
+  bool is_work = false;   ///< of a sleep that represents concurrent work
   bool is_timed = false;  ///< ends at the date `amount`
   int disk = 0;
   Rank peer = 0;
@@ -81,7 +81,7 @@ class RankOperations {
   /// How many are done and not yet waited for.
   std::size_t done_count() const { return done_count_; }
   /// Index of the operation that ended first; operations that ended at the same time count in the order of
-  /// their indices. A sleep that is due has not ended yet.
+  /// their indices. A sleep whose time has come has not ended yet.
   std::optional<std::size_t> first_ended(std::span<const Pending> pendings) const;
 
  private:

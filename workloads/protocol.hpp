@@ -26,7 +26,7 @@ struct Name {
   std::array<char, size> text;
 };
 
-// ---- Notes: what a message says beside its bytes ----
+// ---- Notes: what a message says in addition to its bytes ----
 
 /// A push is complete.
 struct Push {
@@ -115,7 +115,7 @@ struct Training {
 struct Arrived {
   static constexpr const char* name = "arrived";
   std::int32_t incarnation = 0;
-  std::int32_t receiver = 1;  ///< incarnation of the rank that is meant; a later one ignores it
+  std::int32_t receiver = 1;  ///< incarnation of the receiver; a later one ignores it
   bool ends = false;          ///< the sender will not ask for anything
 };
 
@@ -392,7 +392,7 @@ struct Line {
   std::span<const std::string_view> notes;  ///< of which a message brings one; none: it brings no note
 };
 
-/// The comments say when a message is sent, and what it brings beside a note.
+/// The comments say when a message is sent, and what it brings in addition to a note.
 inline constexpr auto table = std::to_array<Line>({
     // A push and its reply have a message for each piece. The note of a push is sent with the last one, so
     // the

@@ -308,7 +308,7 @@ FormerPoint find_former_point(const fs::path& folder, const json& recorded, cons
   return found;
 }
 
-/// Workers for which learning rate and batch of the interrupted job are meant.
+/// Number of workers to which learning rate and batch of the interrupted job refer.
 int all_workers_in(const json& recorded) {
   std::optional<ResumePoint> begun;
   std::size_t workers = hosts_in(recorded, "workers");

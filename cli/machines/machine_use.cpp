@@ -56,7 +56,7 @@ std::vector<machines::Machine> machines_of(const MachineOptions& options, bool t
   return *allocation;
 }
 
-/// A file beside a result directory, for as long as machines are asked whether they see it.
+/// A file next to a result directory, as long as machines are asked whether they see it.
 class Token {
  public:
   explicit Token(const std::string& out) {

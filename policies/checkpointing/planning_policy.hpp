@@ -30,7 +30,7 @@ class PlanningPolicy : public Policy {
   PlanningPolicy(const Options& options, bool commits_on_warning)
       : cost_(options), commits_on_warning_(commits_on_warning), margin_(options.real("margin")) {}
 
-  /// When the next commit is due; none: it is not planned.
+  /// When the next commit follows; none: it is not planned.
   virtual std::optional<Decision> next_commit(Seconds now) const = 0;
   /// The same after a commit failed: soon, since more and more work is at risk, but not at each round, since
   /// a commit that fails again and again takes time: after 1, 2, 4, ... rounds.

@@ -75,17 +75,18 @@ using Event = std::variant<Started, RoundDone, Warned, Departed, Ready, Committe
 
 // ---- Decisions ----
 
-/// Commit when the round in progress ends, or at once between two rounds, also if no commit is due.
+/// Commit when the round in progress ends, or immediately if no round is in progress, also if no commit is
+/// planned.
 struct CommitNow {
   bool operator==(const CommitNow&) const = default;
 };
-/// The next commit is due at the end of that round, counted from this decision on. Replaces the last
+/// The next commit is at the end of that round, counted from this decision on. Replaces the last
 /// NextCommitIn; a commit, for whatever reason, removes it.
 struct NextCommitInRounds {
   std::int64_t rounds;  ///< 1: the round in progress
   bool operator==(const NextCommitInRounds&) const = default;
 };
-/// The next commit is due at the end of the first round after so many seconds of work, counted from this
+/// The next commit is at the end of the first round after so many seconds of work, counted from this
 /// decision on. Otherwise as NextCommitInRounds.
 struct NextCommitInSeconds {
   Seconds work;

@@ -101,7 +101,7 @@ struct Resume {
 struct Rollback {
   bool operator==(const Rollback&) const = default;
 };
-/// A Tick is due at that time, which is later than the event. Replaces the last WakeAt.
+/// A Tick follows at that time, which is later than the event. Replaces the last WakeAt.
 struct WakeAt {
   Seconds at;
   bool operator==(const WakeAt&) const = default;
@@ -133,7 +133,7 @@ class Policy {
 };
 
 struct Setting {
-  int workers = 1;     ///< that the job is meant to have, at least 1
+  int workers = 1;     ///< that the job should have, at least 1
   int slots = 1;       ///< at least `workers`; slots from `workers` on are places for spares
   int least = 1;       ///< members, with fewer of which training pauses; 1 to `workers`
   Seconds give_up{0};  ///< longest time with fewer than `least` members; 0: no limit

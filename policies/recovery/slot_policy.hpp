@@ -72,7 +72,7 @@ class SlotPolicy : public Policy {
   bool paused_ = false;
   bool gave_up_ = false;
   Seconds paused_since_;
-  std::optional<Seconds> tick_;  ///< that is due
+  std::optional<Seconds> tick_;  ///< that was requested
 };
 
 }  // namespace tandem::recovery

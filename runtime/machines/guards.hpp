@@ -76,7 +76,7 @@ class Guards {
   void watch(std::size_t index);
   void ask_until_end(std::size_t index);
   void take(std::size_t index, const GuardAnswer& answer, Clock::time_point asked);
-  /// Until the next question is due. False when the guards are to end.
+  /// Until it is time for the next question. False when the guards are to end.
   bool wait(std::size_t index);
   void lose(const std::string& machine, const std::string& reason);
   /// The machines that are near in the list and have a probe; empty until all are known.

@@ -42,8 +42,8 @@ class TransferDelays {
  public:
   /// When an access that starts now arrives at the emulated disk.
   Seconds arrival(Seconds now);
-  /// A transfer that should have ended at `due` has ended at `now`. Transfers that overlap may be noted in
-  /// any order.
+  /// A transfer with the emulated end `due` has ended at `now`. Transfers that overlap may be noted in any
+  /// order.
   void end(Seconds due, Seconds now);
   /// How often the rank had to wait for the real disk.
   std::int64_t missed_deadlines() const;

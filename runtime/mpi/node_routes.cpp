@@ -142,7 +142,7 @@ NodeRoutes probe_node_routes(MPI_Comm communicator, NodeMemory& memory, Bytes me
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, most.data(), 2, MPI_INT64_T, MPI_MAX, communicator), "MPI_Allreduce");
   const auto [largest, needed] = most;
   std::vector<NodeRouteTimes> times;
-  // The next smaller size, a quarter, stands for messages up to half of this one.
+  // The next smaller size, a quarter, represents messages up to half of this one.
   for (const std::int64_t size : probed_sizes)
     if (size <= largest && size / 2 < needed) times.push_back({.size = Bytes(size)});
   if (times.empty()) return NodeRoutes();

@@ -50,7 +50,7 @@ struct NodeRouteTimes {
   std::array<double, node_route_names.size()> seconds = {};
 };
 /// The fastest route for each size. Shared memory unless another one is faster by more than a twentieth: its
-/// messages do not wait for their receiver. A size stands for all that are nearer to it than to the next one
+/// messages do not wait for their receiver. A size represents all that are nearer to it than to the next one
 /// by ratio. Pre: sizes ascending.
 NodeRoutes fastest_routes(const std::vector<NodeRouteTimes>& times);
 

@@ -65,8 +65,7 @@ struct Operation {
   std::uint32_t sum = 0;                      ///< of an all-reduce by the devices: its number there
   MPI_Comm own_communicator = MPI_COMM_NULL;  ///< of an all-reduce over members whose is not kept
 
-  /// Data of the operation moves, as far as this rank can see: not before the envelope of a message has
-  /// arrived.
+  /// Data of the operation moves, by what this rank knows: not before the envelope of a message has arrived.
   bool is_in_flight() const;
   /// Marks the operation as ended at `now` but not yet waited for. All times are by the clock of the host.
   void end(Seconds now) {

@@ -1,4 +1,4 @@
-// The folder in shared memory that stands for the memory of a job's hosts (checkpoint.to buddy): it outlives
+// The folder in shared memory that represents the memory of a job's hosts (checkpoint.to buddy). It outlives
 // the ranks, but not the job. Starts no process.
 #pragma once
 

@@ -76,7 +76,7 @@ bool is_own(const fs::path& process) {
 }  // namespace
 
 std::vector<fs::path> abandoned_shared_memory(const fs::path& folder) {
-  // Listed first: whoever uses a listed file uses it already, or is found to be dead.
+  // Listed first: a process that uses a listed file uses it already, or is found to be dead.
   FilesByInode files = candidates_in(folder);
   bool all_known = true;
   if (!files.empty())

@@ -23,8 +23,8 @@ struct ResultPlace {
 
 class ResultFiles {
  public:
-  /// Finds out which machines see rank 0's directory, by a file beside it that rank 0 writes. Collective over
-  /// the communicator. Errors: WorldError when a machine's own directory cannot be created.
+  /// Finds out which machines see rank 0's directory, by a file that rank 0 writes next to it. Collective
+  /// over the communicator. Errors: WorldError when a machine's own directory cannot be created.
   ResultFiles(MPI_Comm communicator, ResultPlace place);
 
   /// Of this rank's files.

@@ -66,7 +66,7 @@ struct DrawnNode {
   /// "host"; "switch", without a link between its children; "shared", with a link or more that all messages
   /// between them cross; "mesh", with others; "direct", the root where all links are lanes.
   std::string kind{};
-  std::size_t count = 1;           ///< how many equal ones it stands for
+  std::size_t count = 1;           ///< how many equal ones it represents
   bool binds = false;              ///< whether it, or what its children share, is what binds
   std::vector<DrawnRow> rows{};    ///< what is written on it
   std::vector<DrawnLabel> link{};  ///< links to the node above it

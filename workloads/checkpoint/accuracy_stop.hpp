@@ -15,8 +15,8 @@ class AccuracyStop {
   /// `job` and `context` must outlive it.
   AccuracyStop(const Job& job, Context& context);
 
-  /// True: this rank decides, and the evaluation of the checkpoint that is due after this round has found the
-  /// accuracy. Waits for that evaluation. Pre: the job does not end after this round anyway.
+  /// True: this rank decides, and the evaluation of the checkpoint after this round has found the accuracy.
+  /// Waits for that evaluation. Pre: the job does not end after this round anyway.
   bool is_reached_after(std::int64_t round);
   /// The same of the checkpoint from which an earlier generation of the job could not continue. To be called
   /// once, when the job begins.

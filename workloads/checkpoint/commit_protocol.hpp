@@ -54,7 +54,7 @@ class CommitKnowledge {
 
   /// It is decided whether a commit follows this round.
   bool knows(std::int64_t round) const { return round <= known_; }
-  /// The last commit that was decided, as far as this rank knows; 0: none. Where it ends the job, ends().
+  /// The last commit that this rank knows to be decided; 0: none. If it ends the job, ends() is true.
   std::int64_t commit_round() const { return commit_round_; }
   bool ends() const { return ends_; }
   /// What the last policy has left.
@@ -158,7 +158,7 @@ class WrittenParts {
     std::vector<Part> parts = {};
     std::optional<std::int64_t> complete = {};  ///< the last one, where one was looked for and found
   };
-  /// Takes out the old ones (commits_to_remove). `is_complete`: as far as this rank knows.
+  /// Takes out the old ones (commits_to_remove). `is_complete`: by what this rank knows.
   Old take_old(const KeepRule& rule, const std::function<bool(std::int64_t)>& is_complete);
 
   friend auto operator<=>(const WrittenParts&, const WrittenParts&) = default;

@@ -20,8 +20,8 @@
 
 namespace tandem {
 
-/// A role calls start, then for each of its rounds round_done, and if is_due then begin and write; at the end
-/// of the job finish. Without a checkpointing policy nothing is ever due.
+/// A role calls start, then for each of its rounds round_done, and if is_due then begin and write; at the
+/// end of the job finish. Without a checkpointing policy is_due is always false.
 class Commits {
  public:
   /// `wait`: for a message of another rank. The references must outlive it.
@@ -32,7 +32,8 @@ class Commits {
   /// All messages with other workers are about to end.
   void end_view();
   /// These workers, of whom this is one, commit from now on; so many rounds are finished. A commit that is
-  /// not complete does not count, and the next one is due as if it had been. `view`: protocol::Stored.
+  /// not complete does not count; the next one is at the same round as if it had been. `view`:
+  /// protocol::Stored.
   void begin_view(std::span<const int> workers, std::int64_t round, std::int32_t view);
   /// What a worker that joins or is behind needs in order to decide.
   void serialise_common(StateArchive& state);

@@ -1,5 +1,5 @@
-// What ranks have recorded, in files beside their states, so that a job that starts again in its result
-// directory has the records of all its generations. Every file is written atomically and holds what was added
+// What ranks have recorded, in files next to their states. So a job that starts again in its result
+// directory has the records of all its generations. Every file is written atomically and holds the records
 // since the one before.
 #pragma once
 

@@ -199,8 +199,9 @@ struct Profile {
   /// standard deviation in bytes. From the offsets where they were measured, else share_jitter_bytes.
   double share_jitter() const;
   /// Time that a transfer loses when it starts on a link in use: the median over pairs of transfers that
-  /// start one after the other of (distance of their ends - distance of their starts). Three sharers or more
-  /// measure it beside bytes the other way; without those it is several times as long. 0 without offsets.
+  /// start one after the other of (distance of their ends - distance of their starts). With three sharers or
+  /// more it is measured while bytes move the other way; without those it is several times as long. 0
+  /// without offsets.
   Seconds busy_start() const;
   /// Rate of the older of two transfers over that of the newer, while both share the link: the median of the
   /// measured pairs. 1: equal shares, as simulated; large: a queue. None without offsets.

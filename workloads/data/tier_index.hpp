@@ -1,6 +1,6 @@
-// Which samples the file of a kept tier has (data.keep), and their checksums: a log beside it, to which a
-// line is added when a sample is written or removed. A process that is killed leaves at most an incomplete
-// line.
+// Which samples the file of a kept tier has (data.keep), and their checksums: a log next to that file, to
+// which a line is added when a sample is written or removed. A process that is killed leaves at most an
+// incomplete line.
 #pragma once
 
 #include <cstdint>

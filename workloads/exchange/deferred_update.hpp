@@ -34,8 +34,8 @@ class DeferredUpdate {
   /// The time that this took during the current forward.
   Seconds spent() const { return spent_; }
 
-  /// A step has ended. After the last step, and where a checkpoint is due, the rest of the result is applied
-  /// at once, on every worker. `round`: in the name of the worker's checkpoint.
+  /// A step has ended. After the last step, and before a checkpoint, every worker applies the rest of the
+  /// result immediately. `round`: in the name of the worker's checkpoint.
   void end_step(std::int64_t round, bool is_last);
 
  private:

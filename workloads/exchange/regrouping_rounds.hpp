@@ -44,7 +44,7 @@ class RegroupingRounds : public Exchange, public MemberExchange, protected Regro
                    const recovery::WorkerScaling& scaling, Context& context, Replica& replica,
                    CompressedPayload* messages, int incarnation);
 
-  /// Starts the exchange in progress among decided().members as far as its payload is complete. Pre: this
+  /// Starts the exchange in progress among decided().members, of the complete part of its payload. Pre: this
   /// worker is not quiet.
   virtual void start() = 0;
   /// Waits for one of its operations, or for a note of the steward. False: nothing of it is left to wait for.

@@ -37,8 +37,8 @@ bool has_any_option(const ExperimentKey& key, const std::string& name, const std
 
 // An assignment may replace a policy by another one. Then a layer (the experiment, a variant, a job) loses
 // options of the old policy. If the layer itself names that policy, it loses all of them. Otherwise it loses
-// those that the new policy does not have. Options that the old policy does not have stay: they are meant
-// for the new one, or are mistyped, which is then an error.
+// those that the new policy does not have. Options that the old policy does not have stay: they belong to
+// the new one, or are mistyped, which is then an error.
 
 /// Applies one layer (a file, the overrides, a variant) to the experiment. Keys are set in the order of the
 /// table of keys, so the order of the assignments does not matter. Errors: ConfigError naming place, key,

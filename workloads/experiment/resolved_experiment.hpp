@@ -1,5 +1,5 @@
-// What the names of an experiment stand for: entries of catalogues with their options, each looked up and
-// parsed once.
+// What the names of an experiment mean: entries of catalogues with their options, each looked up and parsed
+// once.
 #pragma once
 
 #include <map>

@@ -31,7 +31,7 @@ class Agreement {
   void note_quiet(int slot, int incarnation, std::int64_t view, std::int64_t round, std::int64_t taken = 0);
   struct Members {
     std::vector<int> slots;           ///< sorted
-    std::vector<bool> behind;         ///< of these slots: not as far as the source
+    std::vector<bool> behind;         ///< of these slots: fewer rounds than the source
     int source = 0;                   ///< a slot that has finished the last round; the lowest one
     int leader = 0;                   ///< see leader_
     std::int64_t round = 0;           ///< that round

@@ -90,8 +90,8 @@ Completion OccupantContext::wait_any(std::span<Pending> pendings) {
   }
 }
 
-/// None: the departure is due, or the steward's note has been dealt with. `awaited` has an entry for each of
-/// `pendings` and two more.
+/// None: the machine departs now, or the steward's note has been dealt with. `awaited` has an entry for each
+/// of `pendings` and two more.
 std::optional<Completion> OccupantContext::wait_or_hear(std::span<Pending> pendings,
                                                         std::span<Pending> awaited) {
   const std::size_t asked = pendings.size();

@@ -81,7 +81,8 @@ std::map<Rank, WorkerRecords> workers_of(const RunInfo& info, const Journal& jou
   std::map<Rank, WorkerRecords> workers;
   for (const auto& step : journal.steps) workers[step.rank].steps.push_back(&step);
   for (const auto& operation : journal.operations) {
-    // The next batch is decoded beside the exchange, and the end of that is noticed only after it.
+    // The next batch is decoded during the exchange, and the rank notices the end of the decoding only after
+    // it.
     if (operation.kind != "compute" || operation.work == name_of(Work::Kind::decode)) continue;
     if (const auto own = workers.find(operation.rank); own != workers.end())
       own->second.computations.push_back(&operation);

@@ -1,5 +1,5 @@
-// What several jobs together asked of the cache nodes that they share (data.shared), beside the most that
-// their caches could have served.
+// What several jobs together asked of the cache nodes that they share (data.shared), and the most that their
+// caches could have served.
 #pragma once
 
 #include <cstdint>

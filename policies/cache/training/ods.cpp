@@ -31,7 +31,7 @@ class Ods final : public CachePolicy {
     Job& job = jobs_[static_cast<std::size_t>(event.job)];
     job.is_active = true;
     job.epoch = event.epoch;
-    // What this node's list has is due; it is not any more when it was delivered.
+    // The epoch still needs the samples of this node's list that were not delivered yet.
     for (const SampleId id : event.lists[static_cast<std::size_t>(setting_.node)])
       job.due_in[index(id)] = stamp(job);
   }
@@ -92,7 +92,7 @@ class Ods final : public CachePolicy {
   static std::size_t index(SampleId id) { return static_cast<std::size_t>(id); }
   static std::uint32_t stamp(const Job& job) { return static_cast<std::uint32_t>(job.epoch + 1); }
 
-  /// A random resident that is due, or the wanted sample.
+  /// A random resident that the epoch still needs, or the wanted sample.
   SampleId hit_for(const Job& job, SampleId asked) {
     for (int i = 0; i < probes && !residents_.empty(); ++i) {
       const SampleId id = residents_[random_.below(residents_.size())];

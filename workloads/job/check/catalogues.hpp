@@ -11,9 +11,8 @@ namespace tandem {
 
 using NameCatalog = Catalog<std::monostate>;
 
-/// Models include "synthetic" (given by its sizes) and "FILE.pt" (stands for files); collectives include
-/// "native" and "auto".
-/// Pre: not Names::none.
+/// Models include "synthetic" (given by its sizes) and "FILE.pt" (any such file); collectives include
+/// "native" and "auto". Pre: not Names::none.
 NameCatalog catalogue_of(Names names);
 
 /// How an experiment gives what is not in the catalogue; empty: it must be in it.

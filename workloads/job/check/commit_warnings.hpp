@@ -1,6 +1,5 @@
-// Commits that are too rare or too slow for the machines of a job, as far as its plan and the prices of its
-// work say: printed before the job starts. Warnings that follow from keys alone are rows of
-// limits_that_warn.cpp.
+// Commits that are too rare or too slow for the machines of a job, by its plan and the prices of its work:
+// printed before the job starts. Warnings that follow from keys alone are rows of limits_that_warn.cpp.
 #pragma once
 
 #include <string>

@@ -79,8 +79,8 @@ std::vector<Assignment> read_lifetime(Assignment& assignment, const std::vector<
   return options;
 }
 
-/// Makes paths absolute, and adds what single values stand for: the options of a lifetime file, the keys of a
-/// preset.
+/// Makes paths absolute, and adds the keys that single values imply: the options of a lifetime file, the
+/// keys of a preset.
 void resolve_layer(std::vector<Assignment>& assignments, const std::vector<fs::path>& folders) {
   std::vector<Assignment> options;
   for (auto& assignment : assignments) {

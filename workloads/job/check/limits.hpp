@@ -13,7 +13,8 @@
 
 namespace tandem {
 
-/// An experiment and what its names stand for. Of an experiment whose hosts are known, `placement` has them.
+/// An experiment and the entries that its names mean. Of an experiment whose hosts are known, `placement`
+/// has them.
 struct Combination {
   const Experiment& experiment;
   const ResolvedExperiment& chosen;
@@ -41,7 +42,7 @@ struct Limit {
   };
   struct Case {
     std::string key;  ///< "sync.overlap"
-    /// "none or backward". Here and in `because`, names in braces stand for values of the experiment:
+    /// "none or backward". Here and in `because`, names in braces are replaced by values of the experiment:
     /// "workers of {algorithm} exchange whole models". Those are `algorithm`, `over`, `routes`,
     /// `compression`, `cache`, `sampler`, `split`, `model`, `lifetime`, `policy` (of commits), `recovery`,
     /// `place` (of commits), `needs` (of the cache policy), `peers`, `parameters`, `workers`, `rounds`
@@ -73,7 +74,7 @@ const std::vector<Limit>& limits_of_data();
 const std::vector<Limit>& limits_of_machines();
 /// Of an experiment whose hosts are known.
 const std::vector<Limit>& limits_of_workers();
-/// Of a job beside others in one experiment, and of those that share their caches.
+/// Of one of several jobs in one experiment, and of jobs that share their caches.
 const std::vector<Limit>& limits_of_company();
 const std::vector<Limit>& limits_of_shared_caches();
 

@@ -56,7 +56,7 @@ Bytes of_worker_data(const Job& job, int worker) {
   return batches + record * (all ? samples : samples / workers + (worker < samples % workers ? 1 : 0));
 }
 
-/// Copies of the model that the exchange of a worker needs beside model and gradient.
+/// Copies of the model that the exchange of a worker needs in addition to model and gradient.
 int copies_of_exchange(const ExchangePlan& exchange) {
   const sync::UpdateRule rule = exchange.update_rule();
   const bool tied = std::holds_alternative<sync::ElasticTie>(rule);
@@ -180,7 +180,7 @@ RankMemory of_store(const Job& job) {
   return memory;
 }
 
-/// A list for each sample, whose entries stand for as many nodes as may hold it, and which grows by doubling.
+/// A list for each sample, with an entry for each node that may hold it. The list grows by doubling.
 RankMemory of_directory(const Job& job) {
   constexpr std::int64_t list = 24, entry = 16;
   const auto nodes = static_cast<std::int64_t>(job.roster().ranks_of(Role::cache_node).size());

@@ -1,5 +1,5 @@
-// The machines without which no launch of a job can do, and that may depart: those of servers, of the
-// coordinator, of the steward and of other ranks beside the workers.
+// The machines that every launch of a job needs and that may depart: those of servers, of the coordinator,
+// of the steward and of other ranks that are no workers.
 #pragma once
 
 #include <string>

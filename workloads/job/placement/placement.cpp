@@ -84,7 +84,7 @@ class Placer {
     return names;
   }
 
-  /// If a host has that name, the host is meant, not the word.
+  /// If a host has that name, the text is the host, not the word.
   void take_word_for_servers() {
     const auto is_word = [&](const std::string& word) {
       const auto names = host_names();

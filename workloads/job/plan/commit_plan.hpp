@@ -36,8 +36,7 @@ bool can_use_state(const Roster& roster, const ExchangePlan& exchange, Rank rank
 bool has_part_in_commits(const Job& job, Rank rank);
 
 /// The directory whose checkpoints/ has what ranks on that host commit, and the states of jobs without
-/// commits: `directory`, the result directory, or what stands for the host's own disk or
-/// memory.
+/// commits: `directory`, the result directory, or the folder that represents the host's own disk or memory.
 std::string commit_directory(const CommitPlan& plan, const std::string& directory, const std::string& host);
 /// The rank that keeps copies of what ranks on that host commit; none: nobody does.
 std::optional<Rank> keeper_of(const Roster& roster, const CommitPlan& plan, const std::string& host);

@@ -64,7 +64,7 @@ class Job {
   /// It continues from a checkpoint that an earlier generation wrote into its own result directory.
   bool is_restarted() const { return generation() != nullptr && generation()->continues; }
 
-  /// Workers for which learning rate and batch are meant: those with which the job was begun.
+  /// Number of workers to which learning rate and batch refer: of those with which the job was begun.
   int all_workers() const;
 
   /// Notices that the process gets from outside while it runs.

@@ -24,8 +24,7 @@ struct ResumePoint {
   /// from what workers have in common, and those that the interrupted job had too also from what is their
   /// own.
   int former_workers = 0;
-  /// Workers for which learning rate and batch are meant, where that is not the number of this job's; 0: it
-  /// is.
+  /// Number of workers to which learning rate and batch refer, if it is not that of this job; 0: it is.
   int all_workers = 0;
   /// Of the workers that wrote the commit, the indices, where others of the job were absent; empty: all did.
   /// An absent one continues from what the first of these has in common with all.

@@ -1,6 +1,6 @@
-// Which workers a generation has of a job that starts again with fewer of them than it is meant to have, and
-// the numbers that its ranks have in the whole job. The workers of a generation are numbered without gaps; in
-// results each has the number of its slot.
+// Of a job that starts again with fewer workers: which workers a generation has, and the numbers that its
+// ranks have in the whole job. The workers of a generation are numbered without gaps. In results each has
+// the number of its slot.
 #pragma once
 
 #include <vector>

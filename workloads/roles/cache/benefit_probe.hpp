@@ -62,7 +62,7 @@ class BenefitProbe {
 
   std::int64_t steps_, first_;
   std::vector<Last> workers_;
-  int epochs_until_ = 2;  ///< a probe begins; 0: none is due
+  int epochs_until_ = 2;  ///< a probe begins; 0: none follows
   Phase phase_ = Phase::none;
   std::int64_t number_ = 0;
   std::int64_t begun_ = 0, sent_ = 0;  ///< batches of the probe

@@ -32,7 +32,8 @@ class ServerCheckpointing {
   EventLog& events() { return events_; }
   AccuracyStop& accuracy_stop() { return accuracy_stop_; }
 
-  /// Between rounds: writes the state, and the checkpoint, that are due. `is_last`: the job ends.
+  /// Between rounds: writes the state and the checkpoint of this round, if it has them. `is_last`: the job
+  /// ends.
   void save_if_due(std::int64_t round, std::int64_t samples, bool is_last);
   /// After a round, whose replies wait for it.
   void commit(std::int64_t round, std::int64_t samples);

@@ -54,7 +54,7 @@ class WorkerCheckpointing {
   bool ends_with_commit(const Ends& ends);
   /// A commit follows the step.
   bool is_commit_due() const;
-  /// Writes what is due after the step, and evaluates. True: the job ends by its accuracy.
+  /// Writes what follows the step, and evaluates. True: the job ends by its accuracy.
   bool is_reached_after_step(const Ends& ends, bool commits);
   /// After the last step.
   void note_end() { records_.note_end(mark(), commits_.line()); }

@@ -1,4 +1,4 @@
-// What a simulated rank stops, cancels, discards and leaves open.
+// What a simulated rank stops, cancels and discards, and what it leaves open.
 #include <algorithm>
 #include <utility>
 

@@ -28,7 +28,7 @@ struct RankOperation final : Finishable {
   /// not lose a tie to.
   bool is_due(double now_s, double precision_s) const { return is_timed && amount <= now_s + precision_s; }
   bool is_of_disk() const { return kind == Kind::read || kind == Kind::write; }
-  /// What a rank waits for that waits for it: "a message of rank 0 on channel 5".
+  /// The operation in words, for messages: "a message of rank 0 on channel 5".
   std::string describe() const;
 
   RankContext* owner = nullptr;

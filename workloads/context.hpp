@@ -185,9 +185,9 @@ class Context {
   /// Pre: at least one is not empty.
   virtual Completion wait_any(std::span<Pending> pendings) = 0;
 
-  /// Cancels a sleep, or a message whose send and receive have not matched; it must still be waited for, and
+  /// Cancels a sleep, or a message whose send and receive have not matched. It must still be waited for, and
   /// ends with `cancelled`. The message of a cancelled receive goes to the next receive of the channel. The
-  /// bytes of a cancelled send never arrive; the receive takes the next message. On MPI, the wait for a
+  /// bytes of a cancelled send never arrive; the receive gets the next message. On MPI, the wait for a
   /// cancelled send may last until the peer has posted receives for the earlier messages of the channel.
   /// Operations that have matched, work, disk transfers and all-reduces are not affected. Pre: not empty.
   void cancel(const Pending& pending) { cancel_all({&pending, 1}); }

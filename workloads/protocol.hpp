@@ -394,11 +394,11 @@ struct Line {
 
 /// The comments say when a message is sent, and what it brings in addition to a note.
 inline constexpr auto table = std::to_array<Line>({
-    // A push and its reply have a message for each piece. The note of a push is sent with the last one, so
-    // the
-    // push is complete when the note arrives; with sync.exchange by-key, with the last one of each bucket. A
-    // shard without any piece of the last bucket gets the note alone; see ShardPieces. The note of a reply is
-    // sent with the last piece of the model, which is sent first. Over an all-reduce, notes alone are sent.
+    // A push and its reply have a message for each piece. The note of a push is sent with the last piece, so
+    // the push is complete when the note arrives. With sync.exchange by-key, it is sent with the last piece
+    // of each bucket. A shard without a piece of the last bucket gets the note alone; see ShardPieces. The
+    // note of a reply is sent with the last piece of the model, which is sent first. Over an all-reduce,
+    // notes alone are sent.
     {"pushes", "worker", "server, coordinator", notes<Push, Report, Leave>},
     {"replies", "server, coordinator", "worker", notes<Reply>},
     {"answers", "server, coordinator", "worker", notes<Answer>},
@@ -422,7 +422,7 @@ inline constexpr auto table = std::to_array<Line>({
     {"push-pieces", "worker", "server", notes<>},
     {"reply-pieces", "server", "worker", notes<>},
     {"reduces", "worker", "worker", notes<>},
-    // To the ranks that end the job.
+    // Sent to the ranks that end the job.
     {"verdicts", "worker, evaluator", "worker, server, coordinator", notes<Verdict>},
     // To the first worker the losses of the sender's samples of an epoch; back those of all samples.
     {"losses", "worker", "worker", notes<>},

@@ -74,8 +74,9 @@ void name_result(const validation::StudyConfiguration& names, validation::StudyR
   static_cast<validation::StudyConfiguration&>(result) = names;
 }
 
-/// A folder that other shards share, or that an interrupted study left, is continued. The first of the shards
-/// that begin together writes the manifest, alone: until then the folder is none of a study to the others.
+/// Continues a folder that other shards share, or that an interrupted study left. Of shards that begin
+/// together, the first one writes the manifest alone. Until then the others do not see a study in the
+/// folder.
 WriteLock open_folder(const std::string& out, const StudyOptions& options, const StudyManifest& manifest) {
   if (!options.in_shards && !options.only_missing) {
     WriteLock lock = create_result_directory(out, options.job.force);

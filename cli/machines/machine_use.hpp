@@ -58,9 +58,9 @@ class MachineUse {
   /// job are final. `least`: ranks, as in host_needs(). Errors: ConfigError for an unknown host, or hosts
   /// that do not fit; WorldError.
   void map_hosts(LoadedJob& loaded, int least = 0);
-  /// Places the ranks. Errors: ConfigError with the table when they cannot be placed.
-  /// `ranks`: at least those of the job; further ones are placed with its last. 0: those of the job. Once the
-  /// machines have been checked, a job with fewer workers uses those of them that its ranks need.
+  /// Places the ranks. `ranks`: at least those of the job; 0: those of the job. Further ranks are placed
+  /// with its last rank. Once the machines have been checked, a job with fewer workers uses only the
+  /// machines that its ranks need. Errors: ConfigError with the table when ranks cannot be placed.
   void put_ranks(LaunchSetting& setting, const Job& job, int ranks = 0);
   /// The same number of ranks on each machine: rank i is on machine i, rank n + i too. Returns the machines.
   const std::vector<std::string>& put_on_each(LaunchSetting& setting, int ranks_each);

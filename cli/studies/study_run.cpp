@@ -201,7 +201,8 @@ StudyEntry StudyRun::simulate_several(std::size_t i, const LoadedJobs& several,
   return entry;
 }
 
-/// In a copy of this process. Whatever ends it, there is a complete entry or none. Returns the exit code.
+/// In a copy of this process. However the copy ends, its entry is complete or missing. Returns the exit
+/// code.
 int StudyRun::simulate_here(std::size_t i) const {
   begin_output({});
   const int code = exit_code_of([&] {

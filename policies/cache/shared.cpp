@@ -41,7 +41,7 @@ class SharedCache : public CachePolicy {
     }
   }
 
-  /// What no peer has comes from the store: for the policy, the read has not ended.
+  /// A sample that no peer has is read from the store next: for the policy, the read has not ended.
   void on_arrived(std::span<const Arrived> arrived, Decisions& decisions) override {
     arrived_.clear();
     for (const Arrived& read : arrived)

@@ -18,7 +18,7 @@ class Machines {
   /// Ignores an occupant that is older than the slot's present one.
   void ready(const Ready& event);
   void warned(const Warned& event);
-  /// Ignores an occupant that the slot does not have.
+  /// Ignores an occupant that is not in the slot.
   void departed(const Departed& event);
   /// A commit is complete, after which none fits into these notices: such departures lose nothing but what
   /// must be lost, and do not count as failures.

@@ -1,5 +1,5 @@
-// The cost of an all-reduce as a formula with few numbers, fitted to measured times: a fixed start, and costs
-// per hop and per byte, so that it holds for other numbers of ranks than the measured ones.
+// The cost of an all-reduce as a formula, fitted to measured times: a fixed start, and costs per hop and per
+// byte. So it also gives the cost for numbers of ranks that were not measured.
 #pragma once
 
 #include <cstdint>

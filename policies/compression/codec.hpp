@@ -16,7 +16,7 @@
 
 namespace tandem::compression {
 
-/// A tensor, row-major; of a tensor that is cut: its whole rows, or the rest of a row.
+/// A tensor, row-major. Of a tensor that is cut: its whole rows, or the rest of a row.
 struct Part {
   std::int64_t begin = 0;  ///< first element in the stretch
   std::int64_t rows = 1;
@@ -70,9 +70,9 @@ class Codec {
 };
 
 /// PowerSGD's two factors, computed by all workers together (Vogels et al. 2019, algorithm 1). `project`
-/// makes the first message, which is summed over workers; after `orthonormalise`, `reproject` makes the
-/// second, which is summed too; `expand` computes the sum of all workers' approximations from both. For one
-/// stretch; the objects of all workers are in the same state.
+/// makes the first message, which is summed over workers. After `orthonormalise`, `reproject` makes the
+/// second message, which is summed, too. `expand` computes the sum of all workers' approximations from both.
+/// For one stretch; the objects of all workers are in the same state.
 class SharedFactors {
  public:
   virtual ~SharedFactors() = default;

@@ -26,7 +26,8 @@ inline constexpr const char* by_host_option = "by_host";
 /// Every entry has the options `limit`, `minimum`, `lost` and `by_host`.
 const Catalog<Factory>& catalog();
 
-/// The lifetime of one machine, with minimum and limit. Errors: ConfigError, also if the model has none.
+/// The lifetime of one machine, with minimum and limit. Errors: ConfigError, also for a model without a
+/// distribution of single lifetimes.
 std::unique_ptr<Lifetime> make_lifetime(const std::string& name,
                                         const std::map<std::string, OptionValue>& given);
 /// The fates of the occupants of `groups.size()` slots. Errors: ConfigError.

@@ -96,8 +96,8 @@ struct Pause {
 struct Resume {
   bool operator==(const Resume&) const = default;
 };
-/// Everything stops, and all members, with those admitted just before, start again from the last commit. A
-/// Rollback that is still being carried out is replaced. Of a paused job, Resume follows.
+/// Everything stops. All members, with those admitted just before, start again from the last commit. A
+/// Rollback that is still in progress is replaced. If the job is paused, a Resume follows.
 struct Rollback {
   bool operator==(const Rollback&) const = default;
 };

@@ -68,7 +68,7 @@ struct ListPosition {
   std::int64_t taken;  ///< of its part
 };
 
-/// Of a worker that has taken so many since the deal.
+/// The position of a worker that has taken `taken` samples since the deal.
 ListPosition position_after(std::int64_t taken, int workers, const RestList& first, std::int64_t whole) {
   const std::int64_t part = whole / workers;
   const std::int64_t first_part = first.list ? std::ssize(first.list->ids) / workers : part;

@@ -51,8 +51,7 @@ class MemberDeals {
     return 4 + 3 * workers + numbers_of_returned * most_returned(workers);
   }
   /// Deals anew. `taken`: by slot, samples of all its workers together that its worker will have taken when
-  /// it begins with the new deal; not less than what it has taken now. `counted`: by slot. Pre: there is a
-  /// worker.
+  /// it begins with the new deal, at least as many as now. `counted`: by slot. Pre: there is a worker.
   Change deal(std::span<const std::int64_t> taken, std::span<const std::int64_t> counted);
   void follow(const Change& change);
 

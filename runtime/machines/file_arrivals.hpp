@@ -31,9 +31,9 @@ class FileArrivals {
   FileArrivals(const FileArrivals&) = delete;
   FileArrivals& operator=(const FileArrivals&) = delete;
 
-  /// Brings the files here, those of a machine one after the other, several machines concurrently. Each
-  /// appears complete or not at all. A transfer that fails is tried again with the next files. Returns at
-  /// once.
+  /// Copies the files to this machine: those of a machine one after the other, several machines
+  /// concurrently. Each file appears atomically. A transfer that fails is tried again with the next files.
+  /// Does not wait.
   void add(const std::string& machine, const std::vector<FinishedFile>& files);
 
  private:

@@ -12,7 +12,7 @@ namespace tandem {
 
 /// A rank's clock compared with the clock of rank 0 once.
 struct ClockReading {
-  Seconds own{};          ///< when, by the rank's clock
+  Seconds own{};          ///< time of the comparison, by the rank's clock
   Seconds offset{};       ///< clock of rank 0 minus the rank's clock
   Seconds uncertainty{};  ///< of the offset: half of the shortest round trip; 0 on the machine of rank 0
 };

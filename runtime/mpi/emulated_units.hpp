@@ -1,6 +1,6 @@
 // The emulated device of a rank, which does one operation after the other, and the delays of its transfers
-// from and to emulated disks: an operation ends at a deadline. Arithmetic on times that the caller reads from
-// its clock.
+// from and to emulated disks. Each operation ends at a deadline. Arithmetic on times that the caller reads
+// from its clock.
 #pragma once
 
 #include <algorithm>

@@ -162,7 +162,7 @@ class MpiContext : public Context {
   MpiSetting setting_;
   ComputeDevice& device_;
   std::unique_ptr<HostTime> time_;
-  DeviceStaging staging_;  ///< before what holds its blocks
+  DeviceStaging staging_;  ///< before the members that hold its blocks
   NodeMemoryPath node_;
   OperationTable operations_;
   Transport transport_;

@@ -45,7 +45,7 @@ Identity identity_of(std::optional<int> gpu) {
 /// whether they register memory; then each registers every allocation in which a sum of the list is.
 class NcclCollective final : public DeviceCollective, public AllocationWatcher {
  public:
-  /// Without a library, this rank only knows who takes part.
+  /// Without a library, this rank knows only which ranks take part.
   NcclCollective(std::optional<NcclLibrary> library, std::optional<int> gpu, std::vector<Identity> identities,
                  DeviceSumSetting setting)
       : library_(library.value_or(NcclLibrary{})),

@@ -37,7 +37,7 @@ struct Operation {
   State state = State::free;
   Direction direction = Direction::none;
   Outcome outcome = Outcome::done;
-  bool has_envelope = false;  ///< of a receive with one: its first message has arrived
+  bool has_envelope = false;  ///< of a receive with an envelope: its first message has arrived
   bool is_sleep = false;
   bool is_work = false;    ///< of a timed operation: the work of an emulated device
   bool is_slowed = false;  ///< of such work: messages in flight slow it down

@@ -35,7 +35,7 @@ struct ArrayKind {
   const char* variable;  ///< with the number of the task
   const char* option;    ///< numbers tasks from 0 to what follows
 };
-/// HyperQueue's tasks may run within an array of the others.
+/// HyperQueue first: its tasks may run within an array of Slurm or PBS.
 constexpr std::array<ArrayKind, 3> array_kinds = {{{"HQ_TASK_ID", "hq submit --array 0-"},
                                                    {"PBS_ARRAY_INDEX", "qsub -J 0-"},
                                                    {"SLURM_ARRAY_TASK_ID", "sbatch --array=0-"}}};

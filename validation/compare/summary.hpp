@@ -38,7 +38,7 @@ struct Compared {
   double calibration_load = 0;             ///< the same while the profile of the simulation was measured
   double cpu_wait_share = 0;               ///< longest wait of a rank for a CPU core, of the makespan
   Exchanges exchanges{};                   ///< as simulated
-  bool revokes_nothing = false;            ///< starts again in the simulation only (run.revoke none)
+  bool revokes_nothing = false;            ///< the job starts again in the simulation only (run.revoke none)
   bool has_accuracy = false;               ///< the simulation evaluated an accuracy
   double learning_rate = 0;                ///< of the simulation
   std::vector<std::string> question{};     ///< RunInfo::question of the simulation

@@ -159,7 +159,7 @@ class Picture {
     y_ += line_height * static_cast<int>(lines.size());
   }
 
-  /// With the links that begin at it below its rows.
+  /// Also adds the links that begin at the box, below its rows.
   void add_box(const DrawnNode& node, int x, std::vector<Lane>& starting, int ending) {
     const int top = y_;
     const std::string before = std::exchange(parts_, "");

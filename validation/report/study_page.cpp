@@ -65,7 +65,7 @@ Cell other_share(const StudyResult& own) {
   return percent(sum);
 }
 
-/// Of the warm epochs; "-" without cache nodes.
+/// A value of the warm epochs; "-" without cache nodes.
 CellOf warm_at(std::optional<double> (*value)(const DataPart&), std::string (*text)(double)) {
   return [=](const StudyResult& own) {
     return own.data && own.data->warm ? Cell(text(value_or_nan(value(*own.data->warm)))) : Cell("-");

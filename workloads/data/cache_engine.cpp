@@ -204,7 +204,7 @@ void CacheEngine::count_delivered(const cache::Want& want, CacheLedger& ledger) 
   }
 }
 
-/// One read for all samples of a place, in the order in which they are delivered.
+/// One read for all samples of a place, in the order of their delivery.
 void CacheEngine::add_demand(CacheLedger& ledger) {
   std::vector<cache::Place>& places = demand_places_;
   places.clear();

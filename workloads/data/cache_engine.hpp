@@ -1,6 +1,6 @@
-// The mechanism of a cache node, written once for all policies: which samples are here and in flight, that
-// tiers never exceed their capacity, that a sample is not read twice at once, and the ledger. The policy
-// inside decides; the caller makes the reads and owns the bytes.
+// The mechanism of a cache node, written once for all policies. It knows which samples are here and in
+// flight, keeps tiers within their capacity, reads no sample twice at the same time, and has the ledger. The
+// policy inside decides. The caller makes the reads and owns the bytes.
 #pragma once
 
 #include <cstdint>

@@ -114,8 +114,8 @@ DatasetInfo describe_modelled_dataset(const DatasetSetting& setting);
 /// Paths of its files; none for synthetic data, and for samples that are stored one by one. Errors:
 /// ConfigError when one is missing.
 std::vector<std::string> dataset_files(const DatasetSetting& setting);
-/// Errors: as describe_dataset, for invalid labels and broken images, and for data sets above
-/// `largest_in_memory` that need not be in memory. `set`: the data set's, if it was opened before.
+/// `set`: of this data set, if it was opened before. Errors: as describe_dataset, for invalid labels and
+/// broken images, and for data sets above `largest_in_memory` that need not be in memory.
 std::shared_ptr<const Dataset> load_dataset(const DatasetSetting& setting, const SampleSet* set = nullptr);
 /// One label per training sample, as load_dataset gives them; synthetic data of any size. Errors: as
 /// load_dataset.
@@ -123,7 +123,7 @@ std::vector<std::uint16_t> load_train_labels(const DatasetSetting& setting);
 /// The same for modelled mathematics: where no file is there, labels are drawn from the seed, all classes
 /// alike.
 std::vector<std::uint16_t> modelled_train_labels(const DatasetSetting& setting);
-/// Of synthetic data and decoded images.
+/// The limit for synthetic data and decoded images.
 inline constexpr Bytes largest_in_memory{std::int64_t{16} << 30};
 
 }  // namespace tandem

@@ -56,7 +56,7 @@ class PushCompressor {
   std::vector<std::vector<Piece>> pieces_;  ///< by shard, as its layout
 };
 
-/// A shard's side.
+/// The side of a server shard.
 class PushDecoder {
  public:
   /// `has_values`: mathematics is real. Pre: the plan has a compression.

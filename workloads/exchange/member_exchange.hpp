@@ -28,8 +28,8 @@ struct MemberHooks {
   std::function<std::optional<sync::Exchange>(const sync::Members& event, bool decides_again)> on_members;
   /// All messages with other workers are about to end.
   std::function<void()> ends;
-  /// These workers exchange from now on, after so many rounds. This one may still wait for their state.
-  /// `view`: the number of the change, counted from 1.
+  /// These workers exchange from now on; `rounds` rounds are finished. This worker may still wait for their
+  /// state. `view`: the number of the change, counted from 1.
   std::function<void(std::span<const int> members, std::int64_t rounds, std::int32_t view)> begins;
   /// What else of the state of training a worker that joins or is behind gets.
   std::function<void(StateArchive& state)> serialise;

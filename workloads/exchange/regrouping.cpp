@@ -28,7 +28,8 @@ Regrouping::Regrouping(const Roster& roster, Context& context, RegroupingExchang
       taken_(workers_.size()) {
   std::iota(members_.begin(), members_.end(), 0);
   listen();
-  // From now on no note can reach an earlier occupant of the slot.
+  // The receive is posted now, so no note for an earlier occupant of the slot can be mistaken for one to
+  // this worker.
   if (!has_state_) tell(protocol::Arrived{.incarnation = incarnation_});
 }
 

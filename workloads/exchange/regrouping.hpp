@@ -47,7 +47,8 @@ class RegroupingExchange {
 class Regrouping {
  public:
   /// The arguments must outlive it. `state_size`: of the floats of the common state. `has_values`:
-  /// mathematics is real. `incarnation`: of this worker in its slot; a later one than the first has no state.
+  /// mathematics is real. `incarnation`: of this worker in its slot; from the second one on, a worker begins
+  /// without the state.
   Regrouping(const Roster& roster, Context& context, RegroupingExchange& exchange, Bytes state_size,
              bool has_values, int incarnation);
 

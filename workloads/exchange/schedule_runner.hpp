@@ -32,10 +32,10 @@ class ArrivalMemory {
   std::vector<Block> blocks_;  ///< by bucket
 };
 
-/// The all-reduces (sums, of float32 by default) of one group of ranks: one per bucket, each on its own
-/// channel, any number of them at once. An element is always summed in the order that the schedule fixes;
-/// only the library's all-reduce chooses its order itself. After the first use of each bucket nothing is
-/// allocated.
+/// The all-reduces (sums, of float32 by default) of one group of ranks. Each bucket has an all-reduce on its
+/// own channel; any number of them may be in progress. The schedule fixes the order in which an element is
+/// summed, but the library's all-reduce chooses its order itself. After the first use of each bucket nothing
+/// is allocated.
 class AllReduces {
  public:
   /// `members[index]` is the rank of participant `index`; this rank is one of them, and all give the same

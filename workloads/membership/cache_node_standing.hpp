@@ -14,8 +14,8 @@ class CacheNodeStanding {
   /// As a launch begins, the first one is there, and the first worker of each slot has joined it.
   explicit CacheNodeStanding(Rank node) : node_(node) {}
 
-  /// A note of the steward. False: it is not about the cache node. With a departure, what is open between the
-  /// rank of `context` and the node is to be ended.
+  /// Handles a note of the steward. False: it is not about the cache node. After a departure, the caller
+  /// ends what is open between its rank and the node (disconnect).
   bool hear(const Note& note);
   bool has_departed() const { return incarnation_ == 0; }
 

@@ -70,7 +70,7 @@ struct Flatten {};
 struct Dropout {
   double probability;
 };
-/// Every `stride`-th row and column, then channels of zeros behind, up to `outputs`. Source: He et al.
+/// Keeps every `stride`-th row and column, and appends channels of zeros up to `outputs`. Source: He et al.
 /// (2016), shortcut A.
 struct PadChannels {
   std::int64_t outputs;

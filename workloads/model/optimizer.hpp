@@ -120,8 +120,8 @@ class Optimizer {
   /// Begins an update, whose stretches follow. `weight`: the weight of the update. Sgd applies it to the
   /// gradient; Adam, which is independent of the size of gradients, to the step.
   void begin_update(UpdateTime time, double weight = 1.0);
-  /// Steps the stretch that begins at `position` of the flat layout, by scale * gradient. Pre: an update has
-  /// begun; equal sizes, within this one's range.
+  /// Updates the stretch that begins at `position` of the flat layout, by scale * gradient. Pre: an update
+  /// has begun; model and gradient have equal sizes and lie within the range of this optimiser.
   void apply(std::span<float> model, std::span<const float> gradient, double scale, std::int64_t position);
   /// As Sgd's. Pre: also, an update has begun.
   void apply(std::span<float> model, std::span<const float> gradient, const SumFactors& factors,

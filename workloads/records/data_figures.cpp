@@ -416,7 +416,7 @@ std::vector<Seconds> epoch_times(const RunInfo& info, const Journal& journal) {
 }
 
 std::optional<LocalBound> local_bound(const RunInfo& info, const Journal& journal, bool is_cold) {
-  // Other jobs bring samples into the cache.
+  // The bound does not hold where other jobs bring samples into the cache.
   if (info.physics.contains(shared_cache_key) || has_lost_caches(info, journal)) return std::nullopt;
   const auto& data = info.experiment.data;
   const EpochRange range = range_of(info, journal, is_cold);

@@ -1,5 +1,4 @@
-// What the records of GPUs say about a run: clocks, power, memory, and whether a GPU was slower than it can
-// be. Pure.
+// What the records of GPUs say about a run: clocks, power, memory, and whether a GPU was throttled. Pure.
 #pragma once
 
 #include <array>

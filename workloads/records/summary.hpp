@@ -53,8 +53,8 @@ struct ExchangeShares {
   friend bool operator==(const ExchangeShares&, const ExchangeShares&) = default;
 };
 
-/// Use of the link between a server and the workers, as shares of the makespan: a message with payload is on
-/// its way, from the start of its send until its receiver noticed its end.
+/// Use of the link between a server and the workers, as shares of the makespan in which a message with
+/// payload is in flight: from the start of its send until its receiver noticed its end.
 struct LinkUse {
   double in = 0;
   double out = 0;

@@ -19,9 +19,9 @@ std::span<const float> losses_of(std::span<const SampleId> ids, std::span<const 
 class BatchDecoder {
  public:
   /// `from_storage`: batches have samples as they are stored; otherwise they have records. `replaces`:
-  /// another sample takes the place of one that is not there, or no image: the next one of its class in the
-  /// batch (in turn, after the last the first), or else the next one, or else the first good one of the last
-  /// batch that had one. `data` must outlive it.
+  /// another sample takes the place of one that is missing or no image. That is the next one of its class in
+  /// the batch (after the last one follows the first), or else the next one, or else the first good one of
+  /// the last batch that had a good one. `data` must outlive it.
   BatchDecoder(const DataPlan& data, bool from_storage, bool replaces = false);
   /// Otherwise what is stored are records, and a learner reads them as they are.
   bool is_needed() const { return is_needed_; }

@@ -1,5 +1,5 @@
-// The collectives of a trace: of NCCL's kernels, and of records of the CPU where no kernel was needed. Those
-// of the backward pass are DDP's buckets.
+// The collectives of a trace, from NCCL's kernels, or from records of the CPU where there was no kernel.
+// Collectives of the backward pass are DDP's buckets.
 #pragma once
 
 #include <cstddef>

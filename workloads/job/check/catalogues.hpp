@@ -15,7 +15,7 @@ using NameCatalog = Catalog<std::monostate>;
 /// "native" and "auto". Pre: not Names::none.
 NameCatalog catalogue_of(Names names);
 
-/// How an experiment gives what is not in the catalogue; empty: it must be in it.
+/// How an experiment can use something that the catalogue does not have; empty: it cannot.
 std::string way_without_catalogue(Names names);
 
 }  // namespace tandem

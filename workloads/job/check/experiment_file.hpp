@@ -45,7 +45,7 @@ struct LocatedExperiment {
 /// Key `jobs` makes it an experiment of several jobs.
 LocatedExperiment load_located(const std::string& path, const Overrides& overrides,
                                const std::string& variant);
-/// As load_located. Errors: ConfigError, also for an experiment of several jobs.
+/// As load_located, for one job. Errors: ConfigError, also for an experiment of several jobs.
 LocatedExperiment load_located_job(const std::string& path, const Overrides& overrides,
                                    const std::string& variant);
 

@@ -36,7 +36,8 @@ Bytes largest_bucket(const ModelDescription& model) {
   return floats(largest);
 }
 
-/// Batches of a worker as cache nodes send them, and the records of one that it decodes or augments.
+/// Batches of a worker in the form in which cache nodes send them, and the records of one batch if it
+/// decodes or augments them.
 Bytes of_batches_from_storage(const DataPlan& data) {
   const Bytes requested = data.stored_batch() * (1 + data.prefetch());
   const bool makes_records = data.samples() != nullptr || data.augmentation().is_used();

@@ -37,10 +37,10 @@ ShardShares shares_of(const ShardLayout& layout, const std::string& policy);
 std::vector<ShardShares> shares_of_policies(const ModelDescription& model, const ShardLayout& chosen,
                                             const std::string& policy);
 
-/// Among the others of shares_of_policies(), the policy to prefer: the chosen one gives its busiest shard
-/// more than 1.25 times an even share, and this one clearly less (a tenth). Where bytes are uneven, the least
-/// bytes, and of those that are within 2 % the fewest messages; otherwise the fewest messages, without more
-/// bytes. None: the chosen policy is even enough, or no policy gives less.
+/// The policy to prefer to the chosen one, among the others of shares_of_policies(). The chosen one gives
+/// its busiest shard more than 1.25 times an even share, and the other one clearly less (a tenth). Where
+/// bytes are uneven, it has the least bytes, and of those within 2 % the fewest messages. Otherwise it has
+/// the fewest messages, without more bytes. None: the chosen policy is even enough, or no policy gives less.
 std::optional<ShardShares> better_policy(const std::vector<ShardShares>& policies);
 
 /// For run.json: "busiest": {"bytes": busiest, "messages": busiest}, "others": [{"policy", "bytes",

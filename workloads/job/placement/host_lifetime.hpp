@@ -33,9 +33,9 @@ struct LifetimeGroup {
   LifetimeModel model;
 };
 
-/// Of "region=eu device=k80: weibull scale=2h; region=US%20East device=k80: never": names and values may be
-/// percent-encoded.
-/// Errors: ConfigError naming the group, what was expected and found, also for a model or an option.
+/// Groups of a text such as "region=eu device=k80: weibull scale=2h; region=US%20East device=k80: never".
+/// Names and values may be percent-encoded. Errors: ConfigError naming the group, what was expected and
+/// found, also for a model or an option.
 std::vector<LifetimeGroup> lifetime_groups_of(const std::string& text);
 
 class LifetimesOfHosts {

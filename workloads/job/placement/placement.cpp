@@ -363,7 +363,7 @@ class Placer {
     }
   }
 
-  // Server shards finish the same rounds, but at different times.
+  // Server shards finish the same rounds at different times.
   void check_progress() const {
     const auto& chosen = algorithm();
     if (!chosen.make.uses_done || placement_.servers.size() < 2) return;

@@ -43,7 +43,8 @@ Augmentation augmentation_of(const Experiment::Data& data, const DatasetInfo& in
   return augmentation;
 }
 
-/// The samples of a step are divided into parts of one size, among the nodes with workers.
+/// Errors: KeyError unless all nodes with workers have equally many, so that the parts of a step have one
+/// size.
 void check_equal_nodes(const Experiment& experiment) {
   std::size_t first = 0;
   for (const auto& clients : clients_of_nodes(Roster(experiment))) {

@@ -45,7 +45,7 @@ class SampleDeals {
   /// share what they have in common.
   sampling::ShardVisits visits(const sampling::DealsOfWorker::Part& part) const;
   sampling::RestList rest_list(const sampling::DealsOfWorker::Part& part) const;
-  /// What workers visit first, therefore.
+  /// What the workers before had left of an epoch: it is visited first.
   struct Left {
     std::int64_t epoch = 0;
     std::int64_t samples = 0;

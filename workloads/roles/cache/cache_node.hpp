@@ -105,7 +105,7 @@ class CacheNode {
   BatchMessages messages_;
   EpochMessages epochs_;
   std::optional<DirectoryLine> directory_;
-  std::optional<ExchangeWatch> watch_;  ///< where reads in advance wait for exchanges
+  std::optional<ExchangeWatch> watch_;  ///< if reads in advance wait for exchanges
   Bytes most_to_write_;                 ///< the node accepts requests while the disk has no more to write
   bool ended_peer_reads_ = false;       ///< other nodes know that this one asks no more
   /// The next request of each client, or what one that joins waits for; the next end of a read of each

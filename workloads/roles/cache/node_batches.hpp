@@ -34,7 +34,7 @@ class NodeBatches {
     std::size_t position = 0;
     std::string counted;  ///< the row of caches.csv that has it; empty for another cache node
   };
-  /// What a sample is read from: a place of the data set, or the tier on the disk.
+  /// Where a sample is read: a place of the data set, or the tier on the disk.
   enum class From : bool { place, tier };
 
   explicit NodeBatches(const Setting& setting);

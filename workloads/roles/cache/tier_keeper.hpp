@@ -46,7 +46,7 @@ class TierKeeper {
   void move(std::span<const cache::Move> moves, CacheActions& actions);
   /// The sample at that position is here, or cannot be had: it is kept where it belongs. `finish` follows.
   void settle(const SampleRead& read, std::size_t position, CacheActions& actions);
-  /// Writes what has to be written to the disk.
+  /// Starts one write of all samples that have to go to the disk.
   void finish(CacheActions& actions);
   /// A write has ended. Returns the samples for which the disk had no room: they are read from the data set
   /// again, since the tier is smaller than its capacity.

@@ -1,5 +1,5 @@
-// How far the job is, as a parameter server counts: rounds, samples, versions of the model, what each worker
-// has pushed, and whether the job ends. Pure.
+// The progress of the job, as a parameter server counts it: rounds, samples, versions of the model, what
+// each worker has pushed, and whether the job ends. Pure.
 #pragma once
 
 #include <cstddef>

@@ -20,7 +20,7 @@ class WorkerRecords {
   /// arguments must outlive it.
   WorkerRecords(const Job& job, Context& context, const Journal& journal, RecordFiles* of_slot);
 
-  /// The worker has finished these rounds, and with earlier workers in its slot these steps.
+  /// Marks that the worker has finished these rounds, and, with earlier workers in its slot, these steps.
   RecordMark mark(std::int64_t round, std::int64_t steps) const {
     return {.round = round, .steps = steps - uncounted_steps_};
   }

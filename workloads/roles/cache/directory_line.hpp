@@ -1,4 +1,4 @@
-// The messages between a cache node and the directory of cache nodes: what the node asks, and tells it
+// The messages between a cache node and the directory of cache nodes: questions and reports of the node
 // (DirectoryView).
 #pragma once
 
@@ -50,7 +50,7 @@ class DirectoryLine {
   Context& context_;
   Rank directory_;
   std::deque<Question> questions_;  ///< that await their answers
-  std::list<Message> messages_;     ///< on their way
+  std::list<Message> messages_;     ///< in flight
 };
 
 }  // namespace tandem

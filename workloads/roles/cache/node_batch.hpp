@@ -1,4 +1,4 @@
-// A batch that a cache node owes to a worker, or samples that it owes to another cache node.
+// A batch that a cache node has to send to a worker, or samples for another cache node.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace tandem {
 
 struct NodeBatch : SampleBytes {
   std::size_t client = 0;  ///< of the node
-  NodeJob* job = nullptr;  ///< of a worker; of another cache node, the own one of this node
+  NodeJob* job = nullptr;  ///< of the worker; for another cache node, this node's own job
   bool is_for_peer = false;
   std::int32_t samples = 0;
   std::int64_t epoch = 0;

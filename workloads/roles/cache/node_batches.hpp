@@ -25,8 +25,7 @@ class NodeBatches {
     bool is_real = false;      ///< math
     bool may_replace = false;  ///< a worker may get other samples than those it asked for
     bool has_directory = false;
-    bool counts_when_sent =
-        false;  ///< deliveries count when they are sent; otherwise when the batch is decided
+    bool counts_when_sent = false;  ///< deliveries count when sent; else when the batch is decided
     std::size_t clients = 0;
   };
   /// A batch waits for a sample.

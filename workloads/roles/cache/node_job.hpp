@@ -87,12 +87,12 @@ struct NodeJob {
   double benefit;    ///< share of its step time that the cache saves, as it is stated
   bool has_begun = false;
   DeliveryLog deliveries;
-  cache::RequestOrder order;            ///< of the batches, where the job is the only one
-  std::optional<BenefitProbe> probe;    ///< where the benefit is measured
-  std::optional<NodeEpoch> epoch;       ///< where the policy plans with epochs
-  std::int64_t last_epoch = 0;          ///< the newest one that was requested
-  std::int64_t first_epoch = no_epoch;  ///< the oldest one that was requested
-  Seconds read_at_start{};              ///< durations of the reads that ended before the first request
+  cache::RequestOrder order;                     ///< of the batches, where the job is the only one
+  std::optional<BenefitProbe> probe;             ///< where the benefit is measured
+  std::optional<NodeEpoch> epoch;                ///< where the policy plans with epochs
+  std::int64_t last_epoch = 0;                   ///< the newest one that was requested
+  std::int64_t first_epoch = no_epoch;           ///< the oldest one that was requested
+  Seconds read_at_start{};                       ///< durations of reads before the first request
   std::map<std::int64_t, CacheLedger> recorded;  ///< by epoch: reads in the background
 };
 

@@ -15,7 +15,7 @@ class MachineWarnings {
  public:
   struct Warning {
     Rank rank;        ///< whose machine will be taken away
-    Seconds departs;  ///< since the ranks began, which they do at one time
+    Seconds departs;  ///< since the ranks began, all at the same time
   };
 
   /// The arguments must outlive it.
@@ -31,7 +31,7 @@ class MachineWarnings {
   void finish();
 
  private:
-  /// What is open with another rank about warnings.
+  /// The open messages about warnings with another rank.
   struct Line {
     Rank rank;
     Pending next;
@@ -43,7 +43,7 @@ class MachineWarnings {
   Context& context_;
   Journal& journal_;
   std::vector<Line> lines_;
-  std::size_t drawn_ = 0;  ///< of Generation::warnings, whose time has come
+  std::size_t drawn_ = 0;  ///< number of Generation::warnings whose time has come
   Pending sent_;           ///< the last Warned
 };
 

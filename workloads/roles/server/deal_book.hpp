@@ -15,15 +15,16 @@
 
 namespace tandem {
 
-/// The coordinator alone deals. `counted`, in all functions: by slot, the samples of all its workers that
+/// The coordinator alone deals. `counted`, in all functions: by slot, how many samples of all its workers
 /// count.
 class DealBook {
  public:
   struct Setting {
-    int batch = 0;                       ///< samples that a worker takes as the job begins
-    int prefetch = 0;                    ///< batches that workers request from cache nodes in advance
-    std::vector<bool> loads_ahead = {};  ///< by slot: its worker may have taken the batch of its next step
-    bool knows_samples = false;          ///< the numbers of the deals are there, not only how many they are
+    int batch = 0;     ///< samples that a worker takes as the job begins
+    int prefetch = 0;  ///< batches that workers request from cache nodes in advance
+    std::vector<bool> loads_ahead =
+        {};                      ///< by slot: its worker may already have taken the batch of its next step
+    bool knows_samples = false;  ///< the numbers of the deals are known, not only how many there are
   };
   /// `deals`: none: nothing is dealt while the job runs.
   DealBook(Setting setting, std::optional<sampling::MemberDeals> deals)
@@ -44,7 +45,7 @@ class DealBook {
     bool awaits_reply = false;
     int batch = 0;  ///< that it was granted last; 0: none
   };
-  /// The members are others than those of the last deal.
+  /// The members have changed since the last deal.
   bool is_due() const { return deals_ && deals_->is_due(); }
   /// Deals anew. `takers`: by slot. Each worker learns of it with its next reply, and continues until then
   /// with its former samples. Pre: is_due().
@@ -64,7 +65,7 @@ class DealBook {
   int told(int worker) const { return static_cast<int>(told_.at(static_cast<std::size_t>(worker))); }
   /// Numbers of tell_all(); 0: nothing is dealt.
   std::int64_t count_numbers(std::span<const std::int64_t> counted) const;
-  /// With what counts of the present one; empty: all as when the job began.
+  /// The deals, with what counts of the present one; empty: as when the job began.
   sampling::Deals changed(std::span<const std::int64_t> counted) const;
 
  private:

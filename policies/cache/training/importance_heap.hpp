@@ -58,7 +58,7 @@ class ImportanceHeap {
     const IdIndex::Row place = place_.find(id);
     TANDEM_CHECK(place != IdIndex::none, "id", id);
     const SampleId last = here_.back();
-    // The last one takes its place, which may have been visited.
+    // The last sample takes its place, which may have been visited already.
     if (is_building_ && place < built_ && built_ < here_.size() && last != id)
       push(next_heap_, {next_values_[index(last)], last});
     place_.erase(id);

@@ -20,11 +20,10 @@ namespace tandem {
 class DealBook {
  public:
   struct Setting {
-    int batch = 0;     ///< samples that a worker takes as the job begins
-    int prefetch = 0;  ///< batches that workers request from cache nodes in advance
-    std::vector<bool> loads_ahead =
-        {};                      ///< by slot: its worker may already have taken the batch of its next step
-    bool knows_samples = false;  ///< the numbers of the deals are known, not only how many there are
+    int batch = 0;                       ///< samples that a worker takes as the job begins
+    int prefetch = 0;                    ///< batches that workers request from cache nodes in advance
+    std::vector<bool> loads_ahead = {};  ///< by slot: its worker may have taken the next batch already
+    bool knows_samples = false;          ///< the numbers of the deals are known, not only how many there are
   };
   /// `deals`: none: nothing is dealt while the job runs.
   DealBook(Setting setting, std::optional<sampling::MemberDeals> deals)

@@ -42,8 +42,7 @@ class WorkerRecords {
 
  private:
   Context& context_;
-  bool servers_wait_;  ///< a commit counts when the workers that were present have written their records
-                       ///< (find_restart_point)
+  bool servers_wait_;  ///< commits count with the records of the workers present (find_restart_point)
   std::optional<RecordFiles> own_;
   RecordFiles& files_;
   std::int64_t uncounted_steps_ = 0;

@@ -42,8 +42,7 @@ class FiniteGuard {
   bool looks_;
   bool skips_;
   std::optional<std::string> non_finite_;
-  PinnedArray<std::int64_t> first_non_finite_;  ///< by bucket, the first position in it; the number of its
-                                                ///< elements if there is none
+  PinnedArray<std::int64_t> first_non_finite_;  ///< by bucket, a position; none: its number of elements
   std::vector<FloatArray> statistics_;  ///< by bucket, before the step; empty unless steps are skipped
 };
 

@@ -9,7 +9,7 @@
 
 namespace tandem {
 
-/// A reason for which the clock of a GPU is no higher.
+/// A reason why the clock of a GPU is not higher.
 struct GpuLimit {
   const char* word;     ///< in GpuRecord::limits, where spaces separate words
   const char* meaning;  ///< in messages

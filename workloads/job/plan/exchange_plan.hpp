@@ -24,7 +24,7 @@ namespace tandem {
 class ExchangePlan {
  public:
   /// Without the all-reduce, which also depends on hosts and their network. `servers`: 0 over another route.
-  /// Errors: ConfigError for settings that do not go together.
+  /// Errors: ConfigError for settings that do not work together.
   ExchangePlan(const Experiment& experiment, const ResolvedExperiment& chosen,
                std::shared_ptr<const ModelDescription> model, std::int64_t train_samples, int workers,
                int servers);
@@ -58,8 +58,8 @@ class ExchangePlan {
 
   /// The experiment's optimiser, with the length that its schedule has in this job.
   const OptimizerSetting& optimizer_setting() const { return optimizer_; }
-  /// That length is the one for so many workers, with slots for spares: others may be absent in this launch.
-  /// Errors: ConfigError.
+  /// Sets that length, for this number of workers, with slots for spares: others may be absent in this
+  /// launch. Errors: ConfigError.
   void schedule_for(const Experiment& experiment, std::int64_t train_samples, int workers);
   /// Factor on the mean change of algorithms with local updates.
   double global_rate() const { return global_rate_; }
@@ -73,7 +73,8 @@ class ExchangePlan {
   const std::string& compression_name() const { return compression_->name; }
   const Options& compression_options() const { return compression_options_; }
   bool has_error_feedback() const { return compression::has_error_feedback(compression_options_); }
-  /// Of elements of the flat layout that a worker sends together. Pre: all trained, and of one bucket.
+  /// The setting for elements of the flat layout that a worker sends together. Pre: all are trained, and of
+  /// one bucket.
   compression::Setting compression_setting(int worker, std::int64_t position, std::int64_t elements) const;
 
   /// What each server shard holds; empty over another route.
@@ -90,7 +91,7 @@ class ExchangePlan {
   std::vector<std::int64_t> summed_elements() const;
   /// How workers sum; null over another route.
   const AllReducePlan* all_reduce() const { return all_reduce_ ? &*all_reduce_ : nullptr; }
-  /// What all workers sum by: shared by the ranks of a process. Pre: all_reduce() is not null.
+  /// The group in which all workers sum, shared by the ranks of a process. Pre: all_reduce() is not null.
   const AllReduceGroup& group_of_all() const { return *group_of_all_; }
   void set_all_reduce(AllReducePlan plan) {
     all_reduce_ = std::move(plan);
@@ -108,7 +109,7 @@ class ExchangePlan {
   sync::Setting sync_setting_;
   std::vector<int> all_workers_;
   bool servers_send_means_;
-  bool deals_batches_;  ///< those that are present share the batches of all workers, while they come and go
+  bool deals_batches_;  ///< while workers come and go, the present ones share the batches of all
   OptimizerSetting optimizer_;
   double global_rate_;
   const Catalog<compression::Factory>::Entry* compression_;

@@ -158,7 +158,7 @@ void check_version(const PlatformXml& xml) {
                                     : "the file was written for a newer SimGrid than the installed one"));
 }
 
-/// SimGrid needs about 2 kB for a host: it must not fill the memory before anybody sees a message.
+/// SimGrid needs about 2 kB for a host. The check comes before it fills the memory.
 void check_host_count(const PlatformXml& xml) {
   const long long count = xml.host_count();
   if (count <= most_hosts) return;

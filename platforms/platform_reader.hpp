@@ -53,7 +53,8 @@ class PlatformReader {
   /// Hosts without devices, and links; to be called in the child. Errors: ConfigError for figures out of
   /// range, among them those that JSON cannot express.
   Description read(const simgrid::s4u::Engine& engine) const;
-  /// A description of `read` on its way out of the child. Errors: ConfigError for names that are not UTF-8.
+  /// A description from `read`, as text that the child sends to its parent. Errors: ConfigError for names
+  /// that are not UTF-8.
   static std::string to_line(Description description);
   /// The whole description. Errors: ConfigError for bad properties of hosts, and when there are no hosts.
   Description from_line(const std::string& line) const;

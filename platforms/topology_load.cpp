@@ -33,8 +33,8 @@ using Pairs = std::vector<Topology::Pair>;
 // SimGrid throws, aborts or crashes where a zone lacks a route, depending on the routing. Each crash costs a
 // new child; after this many, the remaining routes count as unknown.
 constexpr int kCrashLimit = 64;
-// Two zones of which so many pairs of hosts, and no other pair, made SimGrid abort have no route between
-// them. An abort takes 0.1 ms, and there can be tens of thousands.
+// Number of pairs of hosts after which two zones have no route between them, if SimGrid aborted for all of
+// these pairs. An abort takes 0.1 ms, and there can be tens of thousands.
 constexpr int kAbortsOfApartZones = 3;
 constexpr int kSampledPartners = 12;
 constexpr std::size_t kOverviewHosts = 2048;

@@ -34,7 +34,7 @@ class LinkQueue final : public Finishable {
   std::uint64_t portion() const { return std::min(size_ + on_the_way_, largest_); }
   /// These bytes of the queue have arrived at the receiver. Kernel context.
   void take(std::uint64_t bytes);
-  /// The message was lost, with so many bytes that had not arrived. Kernel context.
+  /// The message was lost, with this many bytes that had not arrived. Kernel context.
   void drop(std::uint64_t bytes);
 
   void finish(bool succeeded) override;

@@ -79,11 +79,11 @@ class Network {
   /// What a message loses or gains because of the state of its links.
   struct Start {
     double late_s = 0;  ///< additional latency
-    double ahead = 0;   ///< bytes that pass at once
+    double ahead = 0;   ///< bytes that pass without delay
   };
-  /// Of a message that starts after a pause of its connection. One that is alone takes the measured time: a
-  /// link that was idle for long enough may pass its first bytes at once (the burst of a token bucket). One
-  /// that finds a link in use is late by the measured time.
+  /// For a message that starts after a pause of its connection. One that is alone takes the measured time: a
+  /// link that was idle for long enough may pass its first bytes without delay (the burst of a token
+  /// bucket). One that finds a link in use is late by the measured time.
   Start start_of(const Route& route, double size);
   /// The last message of a connection over this route has ended.
   static void note_pause(const Route& route);

@@ -17,7 +17,7 @@ class RankDevice {
   /// The arguments must outlive it.
   RankDevice(World& world, RankContext& rank, RankOperations& operations);
 
-  /// Work that takes no time is done at once; the other is to be started.
+  /// Work without duration has ended when this returns; other work is to be started.
   RankOperation& compute(const Work& work);
   /// Kernel context.
   void start(RankOperation& compute);

@@ -18,7 +18,7 @@ RankDisks::RankDisks(World& world, RankContext& rank, RankOperations& operations
       waiting_(waiting),
       disks_(rank.host().get_disks()) {}
 
-/// What is read is there at once; what is written is in its file when the write has ended.
+/// Data that is read is there immediately. Data that is written is in its file when the write has ended.
 RankOperation& RankDisks::access(RankOperation::Kind kind, int disk, const DiskAccess& access,
                                  Kernel transfer) {
   TANDEM_CHECK(access.size.count() >= 0 && access.requests >= 1, "size", access.size.count(), "requests",

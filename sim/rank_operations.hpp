@@ -67,7 +67,8 @@ class RankOperations {
   const std::vector<std::unique_ptr<RankOperation>>& all() const { return all_; }
 
   RankOperation& make(Kind kind);
-  /// Done at once if the duration is at most `precision_s`: SimGrid cannot tell its end from its start.
+  /// Has ended when this returns, if the duration is at most `precision_s`: SimGrid cannot distinguish its
+  /// end from its start.
   RankOperation& make_sleep(Seconds duration);
   void end_on(RankOperation& operation, double date_s);
   /// Pre: end_on. Kernel context.

@@ -67,7 +67,7 @@ class RankStreams {
 
   Rank receiver_;
   std::unordered_map<std::uint64_t, MessageStream> all_;
-  /// By sender: the first in its list. Empty until somebody asks for the streams of a sender.
+  /// By sender: the first in its list. Empty until the streams of a sender are asked for.
   std::unordered_map<Rank, MessageStream*> of_peer_;
   bool lists_peers_ = false;  ///< of_peer_ is in use
 };

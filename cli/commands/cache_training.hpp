@@ -20,7 +20,7 @@ struct CacheTraining {
   std::int64_t epochs = 0;
   int batch = 64;           ///< samples per node and step
   int nodes = 1;            ///< each with a cache and one worker of each job
-  int jobs = 1;             ///< that train at once on the same caches
+  int jobs = 1;             ///< that train at the same time on the same caches
   double background = 2.0;  ///< batches that a node may read ahead after each step
 };
 

@@ -25,7 +25,7 @@
 namespace tandem::cli {
 namespace {
 
-/// Empty, or whether a synchronisation algorithm bears departures and arrivals of workers.
+/// Empty, or what a synchronisation algorithm does when workers depart and arrive.
 std::string membership_of(Names names, const std::string& name) {
   return names == Names::sync ? sync::to_text(sync::catalog().find(name).make.membership) : "";
 }

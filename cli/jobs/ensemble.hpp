@@ -1,4 +1,4 @@
-// The simulations of an ensemble, several at once, each in a copy of this process.
+// The simulations of an ensemble, several at the same time, each in a copy of this process.
 #pragma once
 
 #include <optional>

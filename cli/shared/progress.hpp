@@ -13,7 +13,7 @@ class ProgressBar {
  public:
   explicit ProgressBar(std::string label);
   ~ProgressBar();
-  /// What is done before there is progress, in words: "starting 7 ranks". Shown at once.
+  /// What is done before there is progress, in words: "starting 7 ranks". Shown immediately.
   void status(const std::string& text);
   /// `fraction` done, 0 to 1.
   void update(double fraction);

@@ -1,5 +1,5 @@
-// Simulates configurations of a study, several at once, each in a copy of this process: program, libraries
-// and platform are loaded once for all of them.
+// Simulates configurations of a study, several at the same time, each in a copy of this process: program,
+// libraries and platform are loaded once for all of them.
 #pragma once
 
 #include <cstddef>

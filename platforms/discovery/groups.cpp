@@ -47,7 +47,7 @@ std::vector<std::vector<int>> merged(const Square& similarity, double least) {
   }
 }
 
-/// The mean of the two smallest shares of each pair, so that one disturbance alone separates nobody.
+/// The mean of the two smallest shares of each pair, so that one disturbance alone separates no pair.
 Square worst_of(const std::vector<std::vector<std::vector<double>>>& seen) {
   Square worst(seen.size(), std::vector<double>(seen.size(), 1.0));
   for (std::size_t i = 0; i < seen.size(); ++i)

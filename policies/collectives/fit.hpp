@@ -19,7 +19,7 @@ struct MeasuredTime {
   double seconds;
 };
 
-/// The schedule of the catalogue that an all-reduce of this size among so many ranks follows.
+/// The schedule of the catalogue that an all-reduce of this size among `ranks` ranks uses.
 using ScheduleChoice = std::function<std::string(int ranks, std::int64_t bytes)>;
 
 /// What a library chooses, by the text that it calls itself; none: not known. Open MPI 4.1 (component tuned),

@@ -42,7 +42,8 @@ class Fates {
   virtual void arrive(Occupant occupant, double time) = 0;
   /// The slot's occupant departs, because `next` says so or for another reason. Pre: the slot is not empty.
   virtual void depart(std::size_t slot, double time) = 0;
-  /// The next departure if nobody arrives or departs before; of several at one time that of the lowest slot.
+  /// The next departure, if no occupant arrives or departs before; of several at one time that of the lowest
+  /// slot.
   virtual std::optional<Departure> next() const = 0;
   /// The departure of the slot's occupant, if it is known already and nothing that others do changes it.
   virtual std::optional<Departure> known(std::size_t) const { return std::nullopt; }

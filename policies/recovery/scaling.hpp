@@ -18,7 +18,7 @@ double rate_factor(RateScale rule, int workers, int members);
 /// value. All that apply the same updates need the same state.
 class RateRamp {
  public:
-  /// `rounds`: updates of so many rounds have factors between the two values; 0: none.
+  /// `rounds`: number of rounds whose updates have factors between the two values; 0: none.
   explicit RateRamp(int rounds) : rounds_(rounds) {}
   /// In an update of `round`, where the factor for the present members is `target`. Pre: rounds do not
   /// decrease.

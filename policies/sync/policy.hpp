@@ -221,7 +221,7 @@ struct Setting {
 
 inline UpdateRule plain_update(const Setting&) { return PlainUpdate{}; }
 
-/// Which changes of the set of workers an algorithm bears during a job.
+/// With which changes of the set of workers an algorithm can continue.
 struct Membership {
   enum class Bears { departures_and_arrivals, departures_only, neither } bears = Bears::neither;
   std::string how = "not stated";  ///< what happens then; or why the algorithm does not bear the others

@@ -65,7 +65,7 @@ enum class Route : std::uint8_t { server, all_reduce, peers };
 enum class SyncPreset : std::uint8_t { none, ddp };
 /// sync.pull: a server sends the model when it has updated it, or when a worker's request for it arrives.
 enum class ServerPull : std::uint8_t { pushed, requested };
-/// sync.exchange: workers exchange all keys (buckets) of a step at once, or one after the other with a
+/// sync.exchange: workers exchange all keys (buckets) of a step together, or one after the other with a
 /// barrier after each.
 enum class ExchangeUnit : std::uint8_t { whole, by_key };
 

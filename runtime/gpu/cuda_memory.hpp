@@ -14,8 +14,8 @@
 
 namespace tandem {
 
-/// What is released while an exception is under way is freed later: freeing waits for all work of the GPU,
-/// which may wait for other ranks. The GPU is the current one in all calls, except of release().
+/// Memory that is released while an exception is in flight is freed later: freeing waits for all work of the
+/// GPU, which may wait for other ranks. The GPU is the current one in all calls, except of release().
 class CudaMemory {
  public:
   /// `streams` must outlive this.

@@ -33,8 +33,8 @@ struct LaunchSetting {
   std::string mpirun = "mpirun";
   std::string mark = {};  ///< variable of the ranks' environment (new_launch_mark); empty: a new one
   Seconds grace{5.0};     ///< from the request to end to SIGKILL
-  /// From SIGTERM until ranks are asked to end, during which they know it (end_signal) and may end by
-  /// themselves; 0: at once.
+  /// Time from SIGTERM until ranks are asked to end. During it they know of the signal (end_signal) and may
+  /// end by themselves. 0: no time.
   Seconds notice{0.0};
 };
 

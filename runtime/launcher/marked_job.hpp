@@ -17,7 +17,7 @@ class MarkedJob {
   /// Starts mpirun in a process group of its own, without standard input. It gets SIGTERM if this thread
   /// ends. `mark`: see new_launch_mark. `blocked_signals`: those that it blocks. Errors: WorldError.
   MarkedJob(const std::vector<std::string>& words, std::string mark, const sigset_t& blocked_signals);
-  /// Kills what is left of the job.
+  /// Kills the remaining processes of the job.
   ~MarkedJob();
   MarkedJob(const MarkedJob&) = delete;
   MarkedJob& operator=(const MarkedJob&) = delete;

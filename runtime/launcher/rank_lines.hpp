@@ -8,8 +8,8 @@
 
 namespace tandem {
 
-/// Variable in the environment of every process of a job that `launch` has started. Without it nobody reads
-/// the lines of status and progress, and ranks print none.
+/// Variable in the environment of every process of a job that `launch` has started. Without it no process
+/// reads the lines of status and progress, and ranks print none.
 inline constexpr const char* launch_variable = "TANDEM_LAUNCH";
 
 struct RankFailure {

@@ -96,7 +96,7 @@ class Guard {
     if (!request.address.empty()) probe_.emplace(request.address, request.mark);
   }
 
-  /// Until nobody asks any more.
+  /// Returns when no question comes any more.
   void answer_all() {
     Clock::time_point asked = Clock::now(), next_probe = Clock::now();
     while (Clock::now() - asked < limit_) {
@@ -119,7 +119,7 @@ class Guard {
   }
 
  private:
-  /// False: nobody asks any more.
+  /// False: no question comes any more.
   bool answer_lines() {
     std::array<char, 4096> bytes{};
     const ssize_t count = read(STDIN_FILENO, bytes.data(), bytes.size());

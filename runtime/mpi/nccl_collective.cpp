@@ -307,7 +307,7 @@ bool NcclCollective::has_ended(std::uint32_t number) {
   return true;
 }
 
-/// NCCL itself would wait for ever for a member that has failed, and does not notice one that hangs.
+/// NCCL itself would wait without end for a member that has failed, and does not notice one that hangs.
 void NcclCollective::check_members(const Sum& sum) {
   ncclResult_t state = ncclSuccess;
   check_nccl(library_.comm_get_async_error(sum.group->communicator, &state), "ncclCommGetAsyncError");

@@ -16,7 +16,7 @@ using Clock = std::chrono::steady_clock;
 
 /// So long a rank that computes may leave the ring alone before the helper looks after it.
 constexpr auto helper_patience = 1ms;
-/// After so many looks at a ring without transfers the helper sleeps until one is started: to wake it for
+/// After this many looks at a ring without transfers, the helper sleeps until one is started. To wake it for
 /// each read would cost as much as to have threads read.
 constexpr int idle_looks = 100;
 constexpr Seconds longest_wait{1e-3};
@@ -192,8 +192,8 @@ void RingTransfers::wait_for_all() {
   threads_.wait_for_all();
 }
 
-/// Of the helper: looks after the ring whenever the rank does not. It lives until the ring is empty: the kernel
-/// may break off requests of a thread that ends.
+/// Of the helper: looks after the ring whenever the rank does not. It lives until the ring is empty: the
+/// kernel may break off requests of a thread that ends.
 void RingTransfers::help() {
   std::unique_lock lock(mutex_);
   int idle = 0;

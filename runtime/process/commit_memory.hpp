@@ -25,7 +25,7 @@ class CommitMemory {
   /// Removes the folder. If its content could not be copied in several attempts (the disk is full), it is
   /// still there, and is returned; the link remains. Tries it once, and does nothing if the folder is gone.
   std::optional<std::filesystem::path> end();
-  /// While it is open, in this process or a copy of it, nobody takes the folder for an abandoned one.
+  /// While it is open, in this process or a copy of it, the folder is not taken for an abandoned one.
   int descriptor() const { return lock_.number(); }
 
  private:

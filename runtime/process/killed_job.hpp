@@ -17,7 +17,7 @@ class KilledJobGuard {
   /// job, which must outlive this; null: none. Pre: this process has no other threads. Errors: WorldError
   /// when the system cannot start a process.
   explicit KilledJobGuard(CommitMemory* memory = nullptr);
-  /// Ends the memory before nobody waits any more.
+  /// Ends the memory, and then the process that waits.
   ~KilledJobGuard();
   KilledJobGuard(const KilledJobGuard&) = delete;
   KilledJobGuard& operator=(const KilledJobGuard&) = delete;

@@ -35,7 +35,7 @@ pid_t parent_of(pid_t process);
 /// Name of its program, at most 15 characters; empty: there is no such process.
 std::string program_of(pid_t process);
 
-/// How a process ends that is ending, or whose status nobody has collected yet. Empty when it is gone, or may
+/// How a process ends that is ending, or whose status was not collected yet. Empty when it is gone, or may
 /// not be examined; exit code 0 for one that is not ending. Readable from the moment at which its
 /// descriptors are closed.
 std::optional<ExitStatus> status_of_ending(pid_t process);

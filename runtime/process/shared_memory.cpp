@@ -83,7 +83,7 @@ std::vector<fs::path> abandoned_shared_memory(const fs::path& folder) {
     processes_where([&](const fs::path& process) {
       const bool is_known = leave_out_open(process, files) && leave_out_mapped(process, files);
       // A process of another user cannot map files of this one, and one that has ended uses none. In some
-      // containers nobody may examine process 1, which starts the others and is no rank.
+      // containers no process may examine process 1, which starts the others and is no rank.
       if (!is_known && is_own(process) && process.filename() != "1") all_known = false;
       return false;
     });

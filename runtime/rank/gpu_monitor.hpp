@@ -29,7 +29,7 @@ class GpuMonitor {
   /// "memory_bytes", the most that the GPU can do; or "unknown": why NVML cannot be asked.
   nlohmann::json description() const;
 
-  /// Takes a sample at once, and one after each interval. `now`: the rank's clock. Pre: not started.
+  /// Takes a sample now, and one after each interval. `now`: the rank's clock. Pre: not started.
   void start(Rank rank, Seconds now, Clock::duration interval = std::chrono::seconds(1));
   /// Takes the last sample and returns all, in the order of time.
   std::vector<GpuRecord> finish();

@@ -120,7 +120,7 @@ std::string with_binds(const std::string& style_class, bool binds) {
   return style_class + (binds ? " binds" : "");
 }
 
-/// A direct link on its way down: it leaves one child, and has not come to the other.
+/// A direct link between two children: it has begun at one, and not reached the other.
 struct Lane {
   const DrawnLane* link;
   int x;

@@ -28,8 +28,7 @@ struct AllReduceSeries {
 };
 
 struct CalibrationSetting {
-  /// A disk is measured with up to so many reads at the same time, for which the context needs as many
-  /// transfers.
+  /// Most reads of a disk at the same time that are measured. The context needs as many transfers.
   static constexpr int deepest_reads = 64;
   std::vector<Partner> partners = {{}};  ///< the first one is rank 0's
   /// Ranks that share only the link of rank 0 with each other and are equally fast: they send to rank 0

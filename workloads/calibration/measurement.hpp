@@ -70,7 +70,7 @@ std::vector<Profile::CopyEntry> measure_copies(ComputeDevice& device, const Cali
 std::vector<Profile::StorageEntry> measure_storage(const Job& job, Context& context,
                                                    const CalibrationSetting& setting);
 
-/// Random reads, so many at the same time, and writes in the job's directory. Called by rank 0.
+/// Random reads, several at the same time, and writes in the job's directory. Called by rank 0.
 std::vector<Profile::DiskEntry> measure_disks(const Job& job, Context& context,
                                               const CalibrationSetting& setting);
 

@@ -85,7 +85,7 @@ bool is_needed(const Job& job, const PartMove& move) {
   return false;
 }
 
-/// What a keeper does: it sends all at once, and takes what arrives.
+/// A keeper: sends all its parts immediately, and receives what arrives.
 class MovingKeeper {
  public:
   MovingKeeper(const Job& job, Context& context)
@@ -132,7 +132,7 @@ class MovingKeeper {
     try {
       part.store(host_, round_);
     } catch (const WorldError&) {
-      // Where nobody starts from it, the commit remains with those that have it.
+      // If no rank starts from the part, the commit remains with the machines that have it.
       if (is_needed(job_, move)) throw;
     }
     tell(move);

@@ -53,7 +53,7 @@ class PricedModel {
   Precision precision() const { return precision_; }
   /// Null: the user measured none.
   const MeasuredPasses* measured() const { return measured_ ? &*measured_ : nullptr; }
-  /// Threads that decode a batch of so many images.
+  /// Threads that decode a batch of `samples` images.
   int decode_threads(int samples) const;
   /// The name of such work in a profile: the model's, of decoding with its threads, or the compression's with
   /// its options.

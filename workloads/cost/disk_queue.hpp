@@ -1,5 +1,5 @@
-// How a disk serves requests: so many at the same time, the others in the order of their arrival. Arithmetic
-// on times, the same for simulated disks and for emulated ones.
+// How a disk serves requests: some at the same time, the others in the order of their arrival. Arithmetic on
+// times, the same for simulated disks and for emulated ones.
 #pragma once
 
 #include <algorithm>

@@ -162,7 +162,7 @@ struct Profile {
   struct DiskEntry {
     struct Reads {
       std::int64_t bytes;  ///< of each
-      int depth;           ///< so many at the same time
+      int depth;           ///< requests at the same time
       double per_second;   ///< median
       double spread;       ///< interquartile range / median
     };

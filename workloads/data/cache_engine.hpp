@@ -46,7 +46,7 @@ class CacheEngine {
     const bool is_here = serve.from.where == cache::Where::tier && state(serve.given).is_kept;
     return state(serve.given).in_flight && !is_here;
   }
-  /// The tier had the sample before the read that is under way, or was the last one: for a job that bypasses
+  /// The tier had the sample before the read in progress, or before the last read: for a job that bypasses
   /// the tier.
   bool is_kept(SampleId id) const { return state(id).is_kept; }
   /// That holds the sample, or will when it arrives; cache::outside: none.

@@ -238,7 +238,7 @@ void TrainingReplay::apply_swaps(JobInProgress& job, int node) {
   }
 }
 
-/// Every read ends at once; what the policy reads upon that, too.
+/// Ends every read immediately, also those that the policy makes after it.
 void TrainingReplay::finish_reads(int node, const Decisions& first) {
   const Decisions* decisions = &first;
   CacheEngine& engine = *nodes_[static_cast<std::size_t>(node)];

@@ -35,7 +35,7 @@ struct TrainingReplaySetting {
   std::vector<const sampling::Sampler*> jobs;
   LossSource losses = nullptr;        ///< null: no losses are known
   std::vector<double> benefits = {};  ///< of each job, for policies that weigh jobs; empty: all are 1
-  /// Called after each step; null: nobody. It may throw to end the replay.
+  /// Called after each step; null: not called. It may throw to end the replay.
   std::function<void(std::int64_t epoch, double share_of_epoch)> progress = nullptr;
 };
 

@@ -30,7 +30,7 @@ class RoundCounts {
   /// Of 4 bytes.
   std::int64_t numbers() const { return std::ssize(sums_); }
 
-  /// A round begins, in which this worker has taken so many samples: what is to be summed.
+  /// A round begins, in which this worker has taken `samples` samples. Returns the vector to be summed.
   Slice begin(std::size_t slot, int samples, bool is_time_up) {
     sums_.assign(sums_.size(), 0.0F);
     sums_[slot] = static_cast<float>(samples);

@@ -44,9 +44,9 @@ std::int64_t read_and_wait(const FileRead& read);
 /// them on the calling thread.
 struct FileTransfer {
   std::vector<FileRead> reads;
-  /// Called once with the result of each read (ReadProgress::result). Must be short, because it may delay the
-  /// rank. Returns what is left to do, which may block; mostly nothing. What it throws is the error of the
-  /// transfer.
+  /// Called once with the result of each read (ReadProgress::result). Must be short, because it may delay
+  /// the rank. Returns the rest of the work, which may block; mostly nothing. What it throws is the error of
+  /// the transfer.
   std::function<std::function<void()>(std::span<const std::int64_t> results)> then;
 
   void operator()() const;

@@ -24,7 +24,7 @@ struct EvaluationResult {
   double loss = 0.0;      ///< mean over samples
 };
 
-/// Samples that an evaluation computes at once.
+/// Samples that an evaluation computes together.
 inline constexpr std::int64_t evaluation_batch = 256;
 
 /// One replica. Not thread-safe; several instances coexist. Uses one thread. On a device that is not the

@@ -1,8 +1,8 @@
-// Tensors of a network as the libraries of a GPU want them, where the flat model has them otherwise: weights
-// of convolutions with adjacent channels, for tensor cores, and vectors whose memory is aligned, because
-// cuDNN's normalisations read 16 bytes at once. The flat model has PyTorch's usual order and no gaps, so that
-// messages and files mean the same with every device: the network gets copies, which one operation of the
-// device brings up to date, instead of a conversion in every layer.
+// Tensors of a network in another form than in the flat model, for libraries of a GPU: weights of
+// convolutions with adjacent channels, for tensor cores, and vectors in aligned memory, because cuDNN's
+// normalisations read 16 bytes together. The flat model has PyTorch's usual order and no gaps, so that
+// messages and files mean the same with every device. So the network gets copies. One operation of the
+// device updates them, instead of a conversion in every layer.
 #pragma once
 
 #include <ATen/ATen.h>

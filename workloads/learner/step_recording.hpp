@@ -19,7 +19,7 @@ namespace tandem {
 /// recorded.
 class StepRecording {
  public:
-  /// A step of so many samples has its turn. True: it is to be recorded now.
+  /// A step of `samples` samples begins. True: it is to be recorded now.
   bool is_due(std::int64_t samples);
   bool has(std::int64_t samples) const { return recorded_ && recorded_->samples == samples; }
   /// Frees its memory.
@@ -49,7 +49,7 @@ class StepRecording {
   std::optional<Recorded> recorded_;
   std::int64_t repeated_ = 0;
   std::int64_t last_samples_ = 0;  ///< of the last step that was not repeated
-  int alike_ = 0;                  ///< steps of so many samples in a row that were not repeated
+  int alike_ = 0;                  ///< steps in a row with that number of samples that were not repeated
 };
 
 }  // namespace tandem

@@ -26,7 +26,7 @@ class TorchRunner {
 
   /// Every computation of libtorch for the learner is `work` of this. `images`: the batch size.
   void compute(std::int64_t images, const std::function<void()>& work) const;
-  /// Does `work`, which may lack memory for so many images.
+  /// Does `work`, which may lack memory for this many images.
   void within_memory(std::int64_t images, const std::function<void()>& work) const;
   /// Whether a pass that lacks memory may be computed once more.
   bool may_try_twice() const { return !compute_device_.is_host(); }

@@ -39,7 +39,7 @@ Seconds RestartSteward::begin_next() {
   departed_meanwhile_ = std::exchange(departed_apart_, {});
   start_if_complete(std::exchange(end_, std::nullopt)->at);
   int events = 0;
-  // What happens at that very time belongs to it: a machine that is still there is had at once.
+  // Events at exactly that time belong to it: a machine that is still there is had immediately.
   while (!start_ || is_due(*start_)) {
     const auto complete = std::exchange(start_, std::nullopt);
     if (!membership_.next())

@@ -40,7 +40,7 @@ bool is_complete(const RunInfo& info, const Journal& journal, std::int64_t epoch
   return epoch < last_epoch(journal) || info.experiment.stop.epochs == static_cast<double>(epoch + 1);
 }
 
-/// The job ends before this epoch: what was requested of it are batches in advance, on which nobody trained.
+/// The job ends before this epoch: its requests were batches in advance, on which no worker trained.
 bool is_beyond_the_end(const RunInfo& info, std::int64_t epoch) {
   const double end = info.experiment.stop.epochs;
   return end > 0 && static_cast<double>(epoch) >= end;
@@ -391,7 +391,7 @@ Coverage coverage_of(const RunInfo& info, const Journal& journal) {
 std::vector<Seconds> epoch_times(const RunInfo& info, const Journal& journal) {
   std::vector<Seconds> times;
   if (!info.generations.empty() || journal.steps.empty() || journal.caches.empty()) return times;
-  // Samples that a worker had requested and took along are trained by nobody, or again.
+  // No worker trains on the samples that a departed worker had requested, or they are taken again.
   const auto is_departure = [](const MembershipRecord& change) {
     return change.slot >= 0 && change.event == "departed";
   };

@@ -164,7 +164,7 @@ SampleCounts sample_counts(const RunInfo& info, const Journal& journal) {
   } else if (over == sync::Route::all_reduce) {
     samples.applied = samples.processed;
   }
-  // Where each worker has a model of its own, nobody knows what the others have applied.
+  // If each worker has a model of its own, no rank knows what the others have applied.
   if (in_place && over == sync::Route::all_reduce && journal.staleness.empty()) samples.applied.reset();
   if (samples.applied) samples.pending = samples.processed - *samples.applied - samples.dropped;
   for (const LaunchRecord& launch : info.generations) {

@@ -58,7 +58,7 @@ struct ExchangeShares {
 struct LinkUse {
   double in = 0;
   double out = 0;
-  double both = 0;  ///< in both directions at once
+  double both = 0;  ///< in both directions at the same time
 };
 
 /// Of whole numbers.

@@ -301,7 +301,7 @@ void SampleVisits::skip_in_lists(std::int64_t samples) {
   const auto of_first = static_cast<std::int64_t>(part());
   // An epoch begins when its first sample is taken.
   if (samples > of_first) {
-    // All lists have the same length where they need no losses, except what is left of the first one.
+    // All lists have the same length if they need no losses, except the rest of the first one.
     begin_epoch(first + 1);
     const auto each = static_cast<std::int64_t>(part());
     const std::int64_t epochs = (samples - of_first - 1) / each;

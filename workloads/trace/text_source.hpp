@@ -38,7 +38,7 @@ class TextSource {
   /// Moves to the next event, "{" and "ph", and puts `prefix` before it. False: there is none.
   bool skip_to_event(const std::string& prefix);
   const std::string& name() const { return name_; }
-  /// Reads what is left. Afterwards the file is at the first byte behind this text.
+  /// Reads the rest. Afterwards the file is at the first byte after this text.
   void skip_to_end();
 
  private:

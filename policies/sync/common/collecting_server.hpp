@@ -1,7 +1,7 @@
-// The server side that K-batch-sync and Rennala SGD share: gradients of the current model are collected from
-// any worker; a fixed number of them makes one update, and gradients of older models are dropped. Every push
-// is answered at once, so no worker waits. A gradient weighs as much as the samples that it is the mean of,
-// as in BSP and K-sync.
+// The server side that K-batch-sync and Rennala SGD share. Gradients of the current model are collected from
+// any worker. A fixed number of them makes one update. Gradients of older models are dropped. Every push is
+// answered immediately, so no worker waits. The weight of a gradient is the number of samples of which it is
+// the mean, as in BSP and K-sync.
 #pragma once
 
 #include <string>

@@ -53,10 +53,10 @@ LocatedExperiment load_located_job(const std::string& path, const Overrides& ove
 /// Relative paths are taken from the working directory. Errors: ConfigError.
 Experiment with_overrides(Experiment experiment, const Overrides& overrides, const std::string& place);
 
-/// Fills in placement defaults (workers: every host without another role) and checks the
-/// experiment against the platform: hosts exist, disks exist where needed, cache fits the disk and the memory
-/// of the host (<prop id="memory">), at least one worker, a server where the route needs one, options of the
-/// algorithm that are possible with so many workers. Errors: ConfigError, placed by `locate`.
+/// Fills in placement defaults (workers: every host without another role) and checks the experiment against
+/// the platform: hosts exist, disks exist where needed, the cache fits the disk and the memory of the host
+/// (<prop id="memory">), there is at least one worker, and a server if the route needs one, and options of
+/// the algorithm are possible with this number of workers. Errors: ConfigError, placed by `locate`.
 void resolve_placement(Experiment& experiment, const platforms::Description& platform, const Locate& locate);
 /// The same, with errors placed at the experiment's name.
 void resolve_placement(Experiment& experiment, const platforms::Description& platform);

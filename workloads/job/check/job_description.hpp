@@ -21,10 +21,10 @@ std::vector<std::string> notes_of(const Job& job);
 /// By server shard; empty without servers.
 std::vector<std::string> shard_hosts(const Job& job);
 
-/// What is probably a mistake, though the job can be simulated: a model made for larger images, disks that
-/// nobody reads, a sampler that selects no samples, a device whose speed in the job's precision is not known,
-/// a server with much more of the model than the others. One sentence or two each, which also say what to
-/// change. Lack of memory is apart (memory_estimate.hpp), because a run refuses it.
+/// Probable mistakes in a job that can be simulated: a model made for larger images, disks that no rank
+/// reads, a sampler that selects no samples, a device whose speed in the job's precision is not known, a
+/// server with much more of the model than the others. One or two sentences each, which also say what to
+/// change. Lack of memory is separate (memory_estimate.hpp), because a run refuses it.
 std::vector<std::string> warnings_of(const Job& job);
 
 }  // namespace tandem

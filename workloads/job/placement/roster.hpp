@@ -70,7 +70,7 @@ class Roster {
   std::span<const Rank> keepers() const { return ranks_of(Role::keeper); }
   /// Knows which cache node holds which sample; none without data.peers: directory.
   std::optional<Rank> directory() const;
-  /// None: nobody evaluates, or the first worker does (CheckpointPlan::evaluator).
+  /// None: no rank evaluates, or the first worker does (CheckpointPlan::evaluator).
   std::optional<Rank> evaluator() const;
 
  private:

@@ -130,7 +130,7 @@ void DataPlan::plan_run(const Experiment& experiment) {
   run_ = std::make_shared<const RunPlan>(
       experiment, workers_, info_.train_samples, lists_->sampler(),
       [deals = deals_.get()]() -> const sampling::Shards& { return deals->shards(); });
-  // That nobody states a rate is found now, and not when cache nodes start.
+  // A missing rate is an error now, not when cache nodes start.
   if (cache_->needs.rates)
     check_options([this] {
       cache::stated_rates(setting_.cache, {.tiers = cache_tiers(), .options = cache_options(setting_)});

@@ -1,5 +1,5 @@
-// How the training samples of a job are dealt to its workers: shards, and what is left of them or of common
-// lists where other workers continue.
+// How the training samples of a job are dealt to its workers: shards, and the rest of them or of common
+// lists if other workers continue.
 #pragma once
 
 #include <cstdint>
@@ -41,8 +41,8 @@ class SampleDeals {
   const sampling::Deals& before() const { return before_; }
   /// Where workers leave and join, the samples that they have left are dealt anew. Not where each has all.
   bool are_repeated() const { return lists_.exist() || !split_.replicates; }
-  /// Visits the samples of a place in a later deal, or what is left of the lists there. Workers of a process
-  /// share what they have in common.
+  /// Visits the samples of a place in a later deal; the next function returns the rest of the lists there.
+  /// Workers of a process share what they have in common.
   sampling::ShardVisits visits(const sampling::DealsOfWorker::Part& part) const;
   sampling::RestList rest_list(const sampling::DealsOfWorker::Part& part) const;
   /// What the workers before had left of an epoch: it is visited first.

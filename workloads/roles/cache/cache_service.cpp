@@ -139,8 +139,8 @@ bool CacheService::must_wait(std::span<const SampleId> asked_by_peer) const {
          });
 }
 
-/// What the node reads from the store to keep it is sent when it is there. One that waited for another node,
-/// which may wait for it, would wait for ever.
+/// A sample that the node reads from the store to keep it is sent when it has arrived. If it waited for
+/// another node instead, which may wait for this one, neither would end.
 bool CacheService::has_or_reads(SampleId id) const {
   const bool is_coming =
       engine_.in_flight(id) && engine_.tier_of(id) != cache::outside && !reads_.is_from_peer(id);

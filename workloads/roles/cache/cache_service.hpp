@@ -29,7 +29,7 @@ class CacheService {
     NodeBatches::Setting batches;
     NodeReads::Setting reads;
     TierKeeper::Setting tiers;
-    Bytes room;                  ///< that may be read in advance at once
+    Bytes room;                  ///< for reads in advance at the same time
     bool reads_ahead = false;    ///< the policy gets an event when reads in advance may begin
     bool is_continuous = false;  ///< reads in advance begin while batches wait, too
   };

@@ -162,8 +162,8 @@ void Store::hear_steward(const Note& note) {
   wait_.back() = protocol::receive<"membership">(context_, *steward_);
 }
 
-/// Null: a worker that never asks this store. What is being read for it is read to its end; what waits for
-/// the disk is not read, or nodes that come and go would keep it busy with reads that nobody gets.
+/// Null: a worker that never asks this store. A read for it that is in progress ends. Reads that wait for
+/// the disk are dropped: nodes that come and go would otherwise keep it busy with reads for departed nodes.
 void Store::on_departed(Reader* reader) {
   // It may have ended by itself.
   if (reader == nullptr || (reader->has_ended && !reader->is_joining)) return;

@@ -43,7 +43,7 @@ void ParameterServer::on_departed(int worker) {
     on_push(worker, *push);
   }
   lose_place(worker);
-  // One that has pushed, or begun to, is nobody for whom the round waits.
+  // The round does not wait for a worker that has pushed, or begun to.
   ReplySender& replies = lines_.replies();
   const bool is_awaited =
       !replies.awaits_reply(worker) && lines_.inbox().key(worker) == 0 && !replies.awaits_answer(worker);

@@ -88,7 +88,7 @@ void Steward::begin() {
   nodes_.occupy();
 }
 
-/// Takes what happened before this launch, of which nobody is notified.
+/// Takes the events before this launch, without notifying any rank.
 void Steward::catch_up(Seconds launched) {
   Seconds past(0);
   notices_.set_past(past);

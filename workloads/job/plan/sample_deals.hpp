@@ -33,13 +33,14 @@ class SampleDeals {
   /// Visits the shard of a worker, in the order of this job.
   sampling::ShardVisits visits(int worker) const;
 
-  /// The job continues with other workers than those that trained before: `deals`, the oldest first. What
-  /// these had left of an epoch is visited first. Pre: called before any worker takes samples; the lists need
-  /// no losses.
+  /// The job continues with other workers than those that trained before: `deals`, the oldest first. Its
+  /// workers first visit what the former workers had left of an epoch. Pre: called before any worker takes
+  /// samples; the lists need no losses.
   void continue_after(std::span<const sampling::Deal> deals);
-  /// The deals of which this job's is the next one.
+  /// The deals before that of this job.
   const sampling::Deals& before() const { return before_; }
-  /// Where workers leave and join, the samples that they have left are dealt anew. Not where each has all.
+  /// If workers leave and join, the samples that they have left are dealt anew. False if each worker has all
+  /// samples.
   bool are_repeated() const { return lists_.exist() || !split_.replicates; }
   /// Visits the samples of a place in a later deal; the next function returns the rest of the lists there.
   /// Workers of a process share what they have in common.

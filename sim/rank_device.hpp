@@ -31,7 +31,7 @@ class RankDevice {
   /// A message of this rank starts, or ends; work is slower between the two. Kernel context.
   void message_set_out();
   void message_over();
-  /// In which the first queue of the device computed while messages of the rank moved.
+  /// Time in which the first queue of the device computed while messages of the rank moved.
   Seconds overlap() const { return Seconds(overlap_s_); }
 
  private:

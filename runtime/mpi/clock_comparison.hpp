@@ -1,4 +1,4 @@
-// How the clocks of the ranks of a job on several machines relate to that of rank 0: measured by round trips
+// The clocks of the ranks of a job on several machines relative to that of rank 0: measured by round trips
 // between machines, before and after the job. Ranks of one machine share its clock.
 #pragma once
 
@@ -30,7 +30,7 @@ struct ClockLine {
   /// Seconds that the clock of rank 0 gains per second of the rank's clock; 0 if the readings are from one
   /// moment.
   double drift() const;
-  /// Of any moment between the readings.
+  /// Uncertainty of any moment between the readings.
   Seconds uncertainty() const;
 };
 

@@ -63,7 +63,7 @@ struct Operation {
   QueuedWork work;
   std::shared_ptr<const Transfer> transfer;
   std::uint32_t sum = 0;                      ///< of an all-reduce by the devices: its number there
-  MPI_Comm own_communicator = MPI_COMM_NULL;  ///< of an all-reduce over members whose is not kept
+  MPI_Comm own_communicator = MPI_COMM_NULL;  ///< of an all-reduce whose communicator is not kept
 
   /// Data of the operation moves, by what this rank knows: not before the envelope of a message has arrived.
   bool is_in_flight() const;
@@ -80,7 +80,7 @@ struct Operation {
 class OperationTable {
  public:
   std::uint32_t acquire(Operation::State state);
-  /// One that has ended at `now`.
+  /// An operation that has ended at `now`.
   std::uint32_t acquire_done(Seconds now);
   /// Frees it for another operation.
   void release(std::uint32_t number);

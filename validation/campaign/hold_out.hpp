@@ -13,7 +13,7 @@ namespace tandem::validation {
 struct ProfileOrigin {
   std::string path;     ///< of the profile's file
   std::string date;     ///< when it was measured, ISO 8601 in UTC
-  std::string command;  ///< that measured it
+  std::string command;  ///< the command that measured it
 };
 
 /// Rejects a profile that may have used the runs: it was measured after one of them began, is in a run's

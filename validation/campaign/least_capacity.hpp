@@ -1,5 +1,5 @@
 // The least capacity of a cache with which workers wait for samples no longer than a given share of their
-// time. Pure: how long they wait with a capacity is asked of a function.
+// time. Pure: a function gives the wait for a capacity.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@ namespace tandem::validation {
 struct LeastCapacity {
   std::optional<Bytes> capacity;  ///< none: not even that of the whole data set suffices
   Bytes step{0};                  ///< between capacities: with one step less, the stall is longer
-  /// With their stalls, by capacity; none: the job is not possible with it.
+  /// Capacities with their stalls; none: the job is not possible with it.
   std::vector<std::pair<Bytes, std::optional<double>>> tried;
 };
 

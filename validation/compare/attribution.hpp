@@ -1,5 +1,5 @@
-// Attribution: which phase, rank and link the error of step time comes from, and what the steps of one result
-// wait for. Exact decompositions of means; the first says where time differs, not why.
+// Attribution: from which phase, rank and link the error of step time comes, and for what the steps of one
+// result wait. Exact decompositions of means: they say where times differ, not why.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -33,7 +33,7 @@ std::vector<Contribution> attribution(const Results& simulated, const std::vecto
 struct Binding {
   double computing = 0;
   double data = 0;      ///< waiting for samples
-  double decoding = 0;  ///< of samples that had arrived, and nothing else to do
+  double decoding = 0;  ///< decoding samples that had arrived, with nothing else to do
   double query = 0;
   double exchange = 0;
   /// Parts of `computing`, `data` and `decoding` that lie in the exchanges of other workers: these had
@@ -44,9 +44,9 @@ struct Binding {
   double slower_decoding = 0;
 };
 
-/// In rounds where all workers wait for each other, over servers or an all-reduce, what a worker waits for
-/// the last one of its round is divided by where that one's time exceeds its own. Elsewhere the phases of the
-/// steps count as they are. Empty without counted steps.
+/// For rounds in which all workers wait for each other, over servers or an all-reduce: the wait of a worker
+/// for the last one of its round is divided by the parts in which the time of that one exceeds its own. For
+/// other rounds the phases of the steps count as they are. Empty without counted steps.
 std::optional<Binding> binding(const RunInfo& info, const Journal& journal);
 /// An object with the names of the members; null: none.
 nlohmann::json to_json(const std::optional<Binding>& binding);

@@ -17,8 +17,8 @@ namespace tandem {
 /// Several threads may write and read different samples at the same time.
 class TierFile {
  public:
-  /// nameless: empty, and nothing is left of it when the process ends. empty: it remains (data.keep).
-  /// as_left: it has what an earlier process left there.
+  /// nameless: empty, and gone when the process ends. empty: it remains (data.keep). as_left: it has what an
+  /// earlier process left there.
   enum class Begin : std::uint8_t { nameless, empty, as_left };
   /// Creates the file. Unless it begins as it was left, one of that name, which an earlier process may have
   /// left, is replaced. Errors: WorldError.

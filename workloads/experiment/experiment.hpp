@@ -14,7 +14,7 @@
 
 namespace tandem {
 
-/// How a job continues that has lost a machine or a rank.
+/// How a job continues after it has lost a machine or a rank.
 enum class Continuation {
   none,                 ///< machines stay; when a rank dies, the job ends
   in_place,             ///< machines depart, and the other ranks continue

@@ -9,8 +9,8 @@
 
 namespace tandem {
 
-/// No commit before a job of epochs stops; lifetimes much shorter than the work between two commits; a notice
-/// that is shorter than a commit.
+/// Warns of a job of epochs that stops before its first commit, of lifetimes much shorter than the work
+/// between two commits, and of a notice that is shorter than a commit.
 std::vector<std::string> warnings_of_commits(const Job& job);
 
 }  // namespace tandem

@@ -37,12 +37,12 @@ struct LocatedJob {
 
 /// An experiment with the places where its keys were set.
 struct LocatedExperiment {
-  Experiment experiment;  ///< not complete where there are jobs, which are
+  Experiment experiment;  ///< not complete if there are jobs, which are complete
   Locate locate;
   std::vector<LocatedJob> jobs = {};  ///< in their order in the file; empty: the experiment is one job
 };
-/// As load_experiment, then applies the variant (empty: none). With one, overrides need not suit the others.
-/// Key `jobs` makes it an experiment of several jobs.
+/// As load_experiment, then applies the variant (empty: none). Overrides then need not suit the other
+/// variants. Key `jobs` makes it an experiment of several jobs.
 LocatedExperiment load_located(const std::string& path, const Overrides& overrides,
                                const std::string& variant);
 /// As load_located, for one job. Errors: ConfigError, also for an experiment of several jobs.

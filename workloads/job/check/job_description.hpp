@@ -1,5 +1,5 @@
-// What a job asks, and what its author may not have meant, in words: printed before the job starts. Pure text
-// from the job's parts.
+// The question of a job, and probable mistakes of its author, in words: printed before the job starts. Pure
+// text from the job's parts.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ std::vector<std::string> question_of(const Job& job);
 /// The same, and a line about memory.
 std::vector<std::string> describe_job(const Job& job);
 
-/// What users of other programs may expect: one sentence or two each.
+/// Differences to other programs that users may not expect: one or two sentences each.
 std::vector<std::string> notes_of(const Job& job);
 
 /// By server shard; empty without servers.

@@ -1,5 +1,5 @@
-// Settings that do not work, as data: each is a row that says why, which key is refused, and what it would
-// have to be. Checks, tests, `tandem list limit` and the pages read the same rows, which are in
+// Settings that do not work, as data. Each row says which key is refused, why, and which value it would
+// need. Checks, tests, `tandem list limit` and the pages read the same rows, which are in
 // limits_of_training.cpp, limits_of_data.cpp, limits_of_machines.cpp and limits_that_warn.cpp.
 #pragma once
 
@@ -21,7 +21,7 @@ struct Combination {
 
   bool is_real() const { return experiment.workload.math == Math::real; }
   bool is_over(sync::Route route) const { return experiment.sync.over == route; }
-  /// Every worker sums with all others: not with some of them, or with groups that vary.
+  /// Every worker sums with all others, not with some of them or with changing groups.
   bool exchanges_with_all() const;
   bool has_cache_nodes() const { return experiment.data.source == DataSource::storage; }
   /// The cache policy knows the list of each epoch, which begins for all workers of a cache node at the same

@@ -8,8 +8,8 @@
 
 namespace tandem {
 
-/// What is known of a run before it starts; of a measurement, neither network nor devices.
-/// `world`: "simulated" | "smpi" | "measured".
+/// What is known of a run before it starts; for a measurement, without network and devices. `world`:
+/// "simulated" | "smpi" | "measured".
 RunInfo describe_run(const Job& job, const std::string& world);
 
 }  // namespace tandem

@@ -1,5 +1,5 @@
-// How unequally a sharding policy loads the servers: what the busiest shard has of all bytes and messages,
-// under the chosen policy and under the others. Pure arithmetic.
+// How unequally a sharding policy loads the servers: the share of the busiest shard of all bytes and
+// messages, under the chosen policy and under the others. Pure arithmetic.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,8 @@ struct BusiestShard {
   double share() const { return static_cast<double>(amount) / static_cast<double>(total); }
 };
 
-/// Of a push, and of a reply. The two may be different shards.
+/// The busiest shards for a push, and for a reply: by bytes and by messages. The two may be different
+/// shards.
 struct ShardShares {
   std::string policy;
   int shards = 0;
@@ -32,8 +33,8 @@ struct ShardShares {
 /// Pre: some shard holds an element.
 ShardShares shares_of(const ShardLayout& layout, const std::string& policy);
 
-/// Those of the chosen policy first, then of the others in the order of the catalogue, with their default
-/// options. Pre: the model has an element.
+/// The shares of the chosen policy first, then of the others in the order of the catalogue, with their
+/// default options. Pre: the model has an element.
 std::vector<ShardShares> shares_of_policies(const ModelDescription& model, const ShardLayout& chosen,
                                             const std::string& policy);
 

@@ -21,7 +21,7 @@ class LocalWatch {
   LocalWatch(const LocalWatch&) = delete;
   LocalWatch& operator=(const LocalWatch&) = delete;
 
-  /// The rank whose end broke the job, if it was killed. To be called once, when the job has ended.
+  /// The rank whose end broke the job, if it was killed. Call it once, when the job has ended.
   std::optional<RankEnd> killed_rank();
 
  private:

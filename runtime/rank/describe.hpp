@@ -1,4 +1,4 @@
-// What a machine tells about itself before a job starts there, without MPI.
+// Describes a machine before a job starts there, without MPI.
 #pragma once
 
 namespace tandem {

@@ -15,15 +15,15 @@ namespace tandem {
 /// To one rank: its machine will be taken away.
 inline constexpr int warning_signal = SIGUSR1;
 
-/// Holds the signals back from its construction on. To be made before MPI starts threads, which then hold
-/// them back, too.
+/// Blocks the signals from its construction on. Construct it before MPI starts threads: these then block the
+/// signals, too.
 class RankSignals {
  public:
   /// Errors: WorldError when the system has no descriptor left.
   RankSignals() : reader_({warning_signal, end_signal}) {}
 
-  /// A warning that was not taken yet, as the longest time since its arrival: the time since the look before
-  /// it.
+  /// Takes the oldest warning that was not taken yet, as the longest time since its arrival: the time since
+  /// the check before it.
   std::optional<Seconds> take_warning();
   /// Whether the whole job is to end soon.
   bool is_end_requested();

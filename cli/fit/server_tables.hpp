@@ -1,4 +1,4 @@
-// `tandem calibrate --server`: the costs of a server, fitted to training speeds that were measured elsewhere.
+// `tandem calibrate --server`: fits the costs of a server to measured training speeds of other programs.
 #pragma once
 
 #include <string>

@@ -12,7 +12,7 @@ namespace tandem::cli {
 /// Adds --resume and --resume-from; --resume may replace EXPERIMENT.
 void add_resume_options(CLI::App& command, JobOptions& options);
 
-/// The given experiment, or that of the directory to resume, which is one job. Errors: ConfigError.
+/// The given experiment, or that of the directory to resume (one job). Errors: ConfigError.
 LoadedExperiment load_or_resumed(const JobOptions& options);
 
 /// The result directory. Errors: ConfigError when it would overwrite the directory to resume.

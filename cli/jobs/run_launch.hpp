@@ -1,4 +1,4 @@
-// What every launch of `tandem run` needs, of one job or of several.
+// Parts of `tandem run` that every launch uses, of one job or of several.
 #pragma once
 
 #include <functional>
@@ -30,7 +30,7 @@ struct RunOptions {
 /// Errors: ConfigError for a run that would measure nothing.
 void check_runnable(const Experiment& experiment);
 
-/// With data.store mounted, cache nodes read the data set where it is, as they do without stores. Errors:
+/// With data.store mounted, makes cache nodes read the data set from its files, as without stores. Errors:
 /// ConfigError.
 void read_mounted_storage(Experiment& experiment);
 

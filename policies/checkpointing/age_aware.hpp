@@ -1,5 +1,5 @@
-// The interval to the next commit where the failure rate of machines depends on their age. Numerical, for any
-// distribution of lifetimes.
+// The interval to the next commit, where the failure rate of machines depends on their age. Numerical, for
+// any distribution of lifetimes.
 #pragma once
 
 #include <optional>

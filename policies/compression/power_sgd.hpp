@@ -1,5 +1,4 @@
-// Where PowerSGD's factors are in their messages, and from which factors it starts, for the codecs of every
-// device.
+// The layout of PowerSGD's messages, and its initial factors, for the codecs of every device.
 #pragma once
 
 #include <cstddef>

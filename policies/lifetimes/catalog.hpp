@@ -1,4 +1,4 @@
-// The catalogue of lifetime models, and how they are made.
+// The catalogue of lifetime models, and functions that make them.
 #pragma once
 
 #include <map>
@@ -20,7 +20,7 @@ struct Factory {
   double lost = 0.0;  ///< default of the option `lost`
 };
 
-/// An option that does not change the model itself: one who knows the hosts makes others in its place.
+/// An option that does not change the model itself: it has the models of some hosts, which the caller makes.
 inline constexpr const char* by_host_option = "by_host";
 
 /// Every entry has the options `limit`, `minimum`, `lost` and `by_host`.

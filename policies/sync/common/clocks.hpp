@@ -1,5 +1,5 @@
 // The clocks of bounded staleness: how many steps each worker has completed, which workers take part, and
-// which ones wait because they are too far ahead of the slowest. The cost of a push grows with the logarithm
+// which are held because they are too far ahead of the slowest. The cost of a push grows with the logarithm
 // of the number of workers.
 #pragma once
 

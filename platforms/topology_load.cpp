@@ -177,12 +177,12 @@ ChildResult ask_routes(const Question& question, std::size_t first) {
       [&](s4u::Engine& engine, const Emit& emit) { write_routes(engine, question, first, emit); });
 }
 
-/// Puts together what the children answered; a channel has the same name in each, but another number.
+/// Combines the answers of the children; a channel has the same name in each, but another number.
 class AnswerReader {
  public:
   explicit AnswerReader(const Pairs& pairs) : pairs_(pairs) {}
 
-  /// Reads what one child emitted; returns how many pairs it answered.
+  /// Reads the output of one child; returns the number of pairs that it answered.
   std::size_t read(const ChildResult& result, std::size_t first) {
     std::istringstream lines(result.output);
     std::string line;

@@ -203,7 +203,7 @@ void Network::started(Timer*& timer) {
   });
 }
 
-/// Of a message that is alone: its size less what the links pass in the measured time.
+/// For a message that is alone: its size minus the bytes that the links pass in the measured time.
 double Network::bytes_at_once(const Profile::Path& path, double bandwidth, double size) {
   // A path of another bandwidth passes a message of this size in the same time.
   const double scale = bandwidth / path.bandwidth;

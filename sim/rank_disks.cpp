@@ -67,7 +67,7 @@ void RankDisks::serve(RankOperation& operation, const DiskAccess& access) {
 void RankDisks::end_transfer(RankOperation& operation, bool succeeded) {
   if (!operation.transfer) return;
   const Kernel transfer = std::exchange(operation.transfer, nullptr);
-  // What it refers to may be gone with the rank.
+  // The objects to which it refers may be gone with the rank.
   if (!succeeded || waiting_.is_killed()) return;
   operation.error = caught_error(transfer, [&] {
     return "rank " + std::to_string(rank_.rank()) + ": " + operation.describe() + " failed";

@@ -49,7 +49,7 @@ int jobs_of(const StudyOptions& options) {
   return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, most_jobs);
 }
 
-/// Whether the entry has what the study asks for besides the result.
+/// Whether the entry has everything for which the study asks.
 bool answers(const StudyEntry& entry, const validation::StudySection& study) {
   if (study.alone && entry.several && !entry.several->jain_index) return false;
   if (!study.stall) return true;
@@ -99,7 +99,7 @@ WriteLock open_folder(const std::string& out, const StudyOptions& options, const
   return std::move(*lock);
 }
 
-/// Adds what the report says of a configuration of several jobs.
+/// Adds the figures of a configuration of several jobs.
 void add_several(const validation::SuiteConfiguration& configuration, StudyEntry entry,
                  std::vector<validation::StudyResult>& results, std::vector<validation::StudyJobs>& several) {
   auto& all = several.emplace_back(std::move(*entry.several));

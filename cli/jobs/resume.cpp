@@ -126,10 +126,10 @@ json read_again(const fs::path& folder, json document) {
   return document;
 }
 
-/// Without what may differ in a resumed job: when it ends, the hosts of its ranks and the checkpoints that it
-/// was resumed from before.
+/// The document without the parts that may differ in a resumed job: when it ends, the hosts of its ranks,
+/// and the checkpoint from which it resumed before.
 json what_must_stay(const json& job) {
-  // Parsed again, to compare what a file would hold.
+  // Parsed again, to compare the values that a file would hold.
   json document = json::parse(job.dump());
   document.erase("resume");
   document.erase("generation");

@@ -48,7 +48,7 @@ void note_cluster(LaunchSetting& setting, const ClusterUse& cluster);
 /// other error marks it, and `message` says so then.
 void leave_failed(const std::string& directory, int exit_code, std::string& message);
 
-/// What the user sees of a launch while it runs. `where`: " on the machines"; `guards`, `kill`: may be empty.
+/// Launches a job and shows its progress. `where`: " on the machines"; `guards`, `kill`: may be empty.
 GuardedResult launch_job(const LaunchSetting& setting, const std::string& name, const char* where,
                          std::unique_ptr<machines::Guards> guards,
                          const std::function<std::optional<PlannedKill>()>& kill);

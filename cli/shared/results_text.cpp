@@ -287,7 +287,7 @@ std::string restarts_line(const RunInfo& info) {
   return line + losses_text(info);
 }
 
-/// What a simulation assumed of commits on hosts without a disk.
+/// The assumption of a simulation about commits on hosts without a disk.
 std::string diskless_text(const RunInfo& info) {
   const json hosts = info.physics.value("commits_without_disk", json::array());
   if (hosts.empty()) return "";

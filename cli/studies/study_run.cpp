@@ -42,7 +42,7 @@ void sort_by_cost(std::vector<std::size_t>& chosen, const validation::Suite& sui
   });
 }
 
-/// The progress of all configurations, by what each running one wrote into its log.
+/// The progress of all configurations, read from the logs of the running ones.
 class StudyProgress {
  public:
   StudyProgress(const std::string& name, std::size_t count)

@@ -105,7 +105,7 @@ class Level {
   std::vector<Unit> units_;
 };
 
-/// What the machines can send, or receive, through the cables known so far.
+/// The rate at which the machines can send, or receive, through the cables known so far.
 double Level::capacity(const std::vector<int>& machines, bool up) const {
   std::vector<double> below(tree_.nodes.size(), 0.0);
   for (const int machine : machines)
@@ -178,8 +178,8 @@ Square Level::similarities() const {
   return worst_of(seen);
 }
 
-/// Flows between all machines of a group and machines of the other blocks, as many as may fill a cable
-/// between them. Returns the largest sum seen; `possible`: what the other cables would allow.
+/// Starts flows between all machines of a group and machines of the other blocks, as many as may fill a
+/// cable between them. Returns the largest measured sum; `possible`: the limit by the other cables.
 double Level::fill(const std::vector<int>& own, const std::vector<std::vector<int>>& blocks, bool up,
                    std::vector<Pair>* used, double& possible) const {
   std::vector<int> others;  // block by block in turn, so that none of them is the bottleneck

@@ -34,7 +34,7 @@ class Trials {
   /// The most that a machine was seen to send, and to receive, while only its flows were in flight.
   double out(int machine) const { return out_[static_cast<std::size_t>(machine)]; }
   double in(int machine) const { return in_[static_cast<std::size_t>(machine)]; }
-  /// What a flow would have if only the cables of its two machines limited it.
+  /// The rate of a flow if only the cables of its two machines limited it.
   double expected(int from, int to) const { return std::min(out(from), in(to)); }
 
   int machines() const { return machines_; }

@@ -255,8 +255,8 @@ class CachePolicy {
   virtual Bytes used(int tier = 0) const = 0;
 };
 
-/// What a policy must know besides the requests. A user of policies that cannot provide it refuses the
-/// policy.
+/// Data that a policy needs in addition to the requests. A user of policies that cannot provide it refuses
+/// the policy.
 struct Needs {
   bool manifest = false;    ///< Setting::manifest
   bool ahead = false;       ///< Want::ahead; the job accepts swapped samples
@@ -270,7 +270,7 @@ struct Needs {
   bool operator==(const Needs&) const = default;
 };
 
-/// "losses, reads in the background": what is needed.
+/// "losses, reads in the background": the data that is needed.
 std::string describe(const Needs& needs);
 
 /// What can be made of a policy: a cache of a node, a replay.

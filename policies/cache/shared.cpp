@@ -10,7 +10,8 @@
 namespace tandem::cache {
 namespace {
 
-/// The policy decides about what the node may keep. What it would read from the store may be elsewhere.
+/// The policy decides which samples the node may keep. Samples that it would read from the store may be on
+/// other nodes.
 class SharedCache : public CachePolicy {
  public:
   explicit SharedCache(std::unique_ptr<CachePolicy> policy) : policy_(std::move(policy)) {}

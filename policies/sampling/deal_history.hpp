@@ -57,14 +57,14 @@ class DealHistory {
   std::size_t size_ = 0;
 };
 
-/// What each deal begins with, a `First`: none for the first deal; for a later one, what follows from the
-/// deals before. The last ones are kept, so that each further deal costs the same.
+/// The beginning of each deal, a `First`: none for the first deal; for a later one, a result of the deals
+/// before. The last ones are kept, so that each further deal costs the same.
 template <class First>
 class FirstsOfDeals {
  public:
   using Shared = std::shared_ptr<const First>;
-  /// What a deal to `workers` workers begins with, after the first `number` of `deals`. `next(last, workers,
-  /// first_of)`: computes what the deal after number `last` begins with, for `workers` workers.
+  /// The beginning of a deal to `workers` workers, after the first `number` of `deals`. `next(last, workers,
+  /// first_of)`: computes the beginning of the deal after number `last`, for `workers` workers.
   /// `first_of(deal)`: the result for a deal up to that one.
   template <class Next>
   Shared of(const DealHistory& deals, std::size_t number, int workers, const Next& next) {

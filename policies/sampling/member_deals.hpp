@@ -38,7 +38,7 @@ class MemberDeals {
   /// nothing is dealt again.
   bool is_due() const { return rules_.deals_again && (present_ != places_ || !returned_.empty()); }
 
-  /// What a deal changes, for ranks that only follow.
+  /// The effect of a deal, for ranks that only follow.
   struct Change {
     Deal closed;
     std::vector<int> slots;           ///< of the workers, by new place
@@ -80,7 +80,7 @@ class MemberDeals {
   std::vector<std::int64_t> to_numbers(std::span<const std::int64_t> counted) const;
   /// Restores these numbers. Pre: equally many slots.
   void restore(std::span<const std::int64_t> numbers);
-  /// What can be known without samples.
+  /// The figures that are known without samples.
   struct Counts {
     std::int64_t present = 0, places = 0, closed_numbers = 0;
   };

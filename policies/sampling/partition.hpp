@@ -56,7 +56,7 @@ class ShardVisits {
   /// Continues as after `count` further ids.
   void skip(std::int64_t count);
   int epoch() const { return epoch_; }
-  /// What it visits in every epoch, except perhaps the first one.
+  /// The samples that it visits in every epoch, except perhaps the first one.
   const std::vector<SampleId>& shard() const { return shard_; }
   /// The rest of the epoch in progress. An epoch begins when its first id is taken.
   Rest rest() const;

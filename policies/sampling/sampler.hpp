@@ -1,5 +1,6 @@
-// The interface of every sampler: which samples an epoch trains on, in which order, and how each loss counts.
-// A pure function of the seed, the epoch and what is known of earlier epochs, for all workers together.
+// The interface of every sampler: which samples an epoch trains on, in which order, and the weight of each
+// loss. A pure function of the seed, the epoch and the known results of earlier epochs, for all workers
+// together.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@
 
 namespace tandem::sampling {
 
-/// What is known when the list of an epoch is made.
+/// The data that is known when the list of an epoch is made.
 struct Known {
   std::span<const float> losses = {};  ///< by id, of the last visit; NaN: not visited. Empty: no losses
   std::function<bool(SampleId)> is_cached = nullptr;  ///< null: unknown

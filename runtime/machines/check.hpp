@@ -19,7 +19,7 @@ struct FileContent {
   bool operator==(const FileContent&) const = default;
 };
 
-/// What a machine answered.
+/// The answer of a machine.
 struct MachineState {
   std::string machine;                    ///< name given by the user
   std::string problem = {};               ///< why it cannot take part, with advice; empty: it can

@@ -155,7 +155,7 @@ class Guard {
 }  // namespace
 
 void guard_machine(const std::string& text) {
-  // What the program that asks prints or reads may be gone.
+  // The program that asks may have ended, and its pipes with it.
   std::signal(SIGPIPE, SIG_IGN);
   GuardRequest request;
   try {

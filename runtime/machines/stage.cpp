@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* torch_library = "libtandem_torch.so";
 
-/// What a script prints on a machine.
+/// The output of a script on a machine.
 std::string output_of(const StageSetting& setting, const std::string& machine, const std::string& script) {
   const auto result = run_program(words_on(setting.agent, machine, {"sh", "-c", script}),
                                   {.input = {}, .time_limit = setting.limit});

@@ -17,7 +17,7 @@ namespace {
 constexpr Channel rendezvous{.stream = Channel::most_streams - 1};
 constexpr DeviceCopies::Route sums_route{.to = -1, .tag = -1};
 
-/// What a member gives to an all-reduce: the vector, or its part of an all-gather.
+/// The contribution of a member to an all-reduce: the vector, or its part of an all-gather.
 Slice own_part(Slice vector, const collectives::Element& element, std::ptrdiff_t self,
                std::ptrdiff_t members) {
   if (!element.is_gathered()) return vector;
@@ -27,7 +27,7 @@ Slice own_part(Slice vector, const collectives::Element& element, std::ptrdiff_t
 
 }  // namespace
 
-/// What a wait has found that has not ended.
+/// The operations of a wait that have not ended.
 struct MpiContext::Awaited {
   std::optional<Seconds> deadline = {};  ///< the first
   bool device_is_asked = false;

@@ -64,7 +64,7 @@ std::shared_ptr<const Transfer> RingTransfers::start(int disk, std::function<voi
   return transfer;
 }
 
-/// Starts what the disk serves of that which waits. Pre: the mutex is held.
+/// Starts the waiting requests that the disk can serve. Pre: the mutex is held.
 void RingTransfers::begin(Disk& disk, int number) {
   const int most = parallel_ ? parallel_(number) : 1;
   while (!disk.waiting.empty() && disk.running < most) {
@@ -78,7 +78,7 @@ void RingTransfers::begin(Disk& disk, int number) {
   }
 }
 
-/// Takes what has ended from the ring. True if there was something. Pre: the mutex is held.
+/// Takes ended requests from the ring. True if there was one. Pre: the mutex is held.
 bool RingTransfers::serve() {
   bool found = false;
   while (const auto end = ring_->take()) {
@@ -211,7 +211,7 @@ void RingTransfers::help() {
       ring_->wait(longest_wait);
       lock.lock();
       serve();
-      // What was taken here does not wake a rank that has begun to wait meanwhile.
+      // Requests taken here do not wake a rank that has begun to wait meanwhile.
       std::atomic_thread_fence(std::memory_order_seq_cst);
       if (rank_waits_) ring_->wake();
     }

@@ -18,7 +18,7 @@
 namespace tandem {
 namespace {
 
-/// What the child needs between fork and exec, prepared by the parent: the child may not allocate memory.
+/// The data of the child between fork and exec, prepared by the parent: the child may not allocate memory.
 struct Launch {
   std::vector<char*> arguments;
   std::vector<char*> variables;

@@ -44,7 +44,7 @@ FilesByInode candidates_in(const fs::path& folder) {
   return files;
 }
 
-/// Removes what the process maps. Returns whether its list of maps could be read.
+/// Removes the files that the process maps. Returns whether its list of maps could be read.
 bool leave_out_mapped(const fs::path& process, FilesByInode& files) {
   std::ifstream maps(process / "maps");
   if (!maps) return false;
@@ -58,7 +58,7 @@ bool leave_out_mapped(const fs::path& process, FilesByInode& files) {
   return maps.eof();
 }
 
-/// Removes what the process has open. Returns whether its descriptors could be read.
+/// Removes the files that the process has open. Returns whether its descriptors could be read.
 bool leave_out_open(const fs::path& process, FilesByInode& files) {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(process / "fd", error)) {

@@ -6,7 +6,7 @@
 
 namespace tandem {
 
-/// What was computed.
+/// The computations of a warm-up.
 struct WarmUp {
   bool trained = false;
   bool evaluated = false;

@@ -85,7 +85,7 @@ std::string target_sentence(const Contender& best, const Group& group) {
   return text + " " + exchanges_text(best, baseline) + ".";
 }
 
-/// What a speed-up in throughput does not say.
+/// A limit of a speed-up in throughput, in words.
 std::string caveat_of(const Contender& best, const Contender* other, bool is_accuracy_known) {
   if (other != nullptr && best.exchanges.differ_from(other->exchanges))
     return is_accuracy_known

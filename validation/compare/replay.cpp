@@ -30,8 +30,8 @@ int workers_of(const RunInfo& info) {
   return static_cast<int>(std::count(info.roles.begin(), info.roles.end(), "worker"));
 }
 
-/// A fresh policy object: what it decides on a recorded event, both as text. Errors: ConfigError when the
-/// text is not an event.
+/// A new policy object: its decision on a recorded event, both as text. Errors: ConfigError when the text is
+/// not an event.
 using Decider = std::function<std::string(const std::string& event)>;
 
 /// Of a policy whose state a resumed job restores first, and which a generation with other workers has anew.
@@ -168,7 +168,7 @@ class Fresh {
         replays_caches_(ResolvedExperiment(info.experiment).cache->needs.manifest ||
                         info.experiment.data.peers == Peers::directory) {}
 
-  /// What the rank of the record decides now; none when its decisions are not replayed.
+  /// The decision of the record's rank in the replay; none when its decisions are not replayed.
   std::optional<std::string> decide_again(const DecisionRecord& record) {
     const Side* side = find_side(record.side);
     if (side == nullptr || (record.side == "cache" && !replays_caches_)) return std::nullopt;

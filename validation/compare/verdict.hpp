@@ -48,7 +48,7 @@ struct Evidence {
   /// such difference, and the variants. Empty: the orders are equal up to ties.
   std::string swapped{};
   double swapped_gap = 0;
-  std::vector<std::string> warnings{};  ///< what a reader has to know although the errors are small
+  std::vector<std::string> warnings{};  ///< facts that a reader has to know although the errors are small
 };
 
 struct Judgement {

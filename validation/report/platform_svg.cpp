@@ -146,7 +146,7 @@ class Picture {
   }
 
  private:
-  /// Below what is there.
+  /// Below the present texts.
   void add_label(const std::string& text, int x, const std::string& classes) {
     const bool is_bold = classes.starts_with("name") || classes.ends_with("binds");
     const double size = classes.starts_with("name") ? 12.5 : 11.5;
@@ -228,7 +228,7 @@ class Picture {
   std::string title_;
   int width_;
   int y_ = 4;
-  std::string behind_;  ///< what is drawn first
+  std::string behind_;  ///< is drawn first
   std::string parts_;
 };
 

@@ -12,7 +12,7 @@
 
 namespace tandem {
 
-/// What a rank writes. Empty with modelled mathematics.
+/// The part of a commit that a rank writes. Empty with modelled mathematics.
 struct PartOfCommit {
   SavedState state = {};
   std::vector<float> model = {};  ///< flat; of the rank that writes checkpoints

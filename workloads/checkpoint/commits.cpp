@@ -56,7 +56,7 @@ void Commits::begin_at(std::int64_t round) {
   warnings_.listen();
 }
 
-/// What has arrived counts. From now on nothing may be sent.
+/// Messages that have arrived count. From now on nothing may be sent.
 void Commits::end_view() {
   if (!group_.changes() || has_finished_) return;
   collect(false);

@@ -40,7 +40,7 @@ std::optional<RankAssignment> first_part_of(const Job& job, const ResumePoint& p
   return part;
 }
 
-/// What has to be there to start from the commit, now and later with other workers again.
+/// The parts that are needed to start from the commit, now and later with other workers again.
 std::vector<RankAssignment> parts_of(const Job& writer, const ResumePoint& point) {
   std::vector<RankAssignment> parts;
   const auto& needed = writer.checkpoints().commits.parts;
@@ -157,7 +157,7 @@ class MovingKeeper {
   std::vector<Pending> told_;
 };
 
-/// What a rank does that starts from a part: it waits until its keeper has it, and reads it.
+/// For a rank that starts from a part: waits until its keeper has it, and reads it.
 void await_part(const Job& job, Context& context, const RankAssignment& part) {
   const std::string& host = job.roster().host_of(context.rank());
   const auto& moves = job.generation()->moves;

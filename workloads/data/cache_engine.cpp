@@ -158,7 +158,7 @@ CacheLedger& CacheEngine::open_ledger(int job) {
   return open_ledger(job, jobs_[static_cast<std::size_t>(job)].epoch);
 }
 
-/// What a peer was expected to deliver comes from the store.
+/// A sample that a peer did not deliver comes from the store.
 void CacheEngine::count_peer_miss(const Arrived& read, CacheLedger& ledger) {
   ++ledger.peer_misses;
   if (read.why != Why::demand) return;

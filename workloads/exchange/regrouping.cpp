@@ -96,7 +96,7 @@ void Regrouping::finish_sends(protocol::Regroup& change) {
   }
 }
 
-/// After this, nothing that was sent before can meet what is sent later.
+/// After this, earlier and later messages cannot meet.
 void Regrouping::become_quiet(std::int32_t view) {
   view_ = view;
   is_quiet_ = true;

@@ -95,7 +95,7 @@ class Foresight final : public CachePolicy {
     has_directory_ = true;
     for (const Holder& entry : holders) holder_[index(entry.id)] = static_cast<std::int16_t>(entry.node);
   }
-  /// A node that joins has what it keeps before the next epoch.
+  /// A node that joins has read its samples before the next epoch.
   void on_peer(const PeerChange& change, Decisions&) override {
     is_away_[static_cast<std::size_t>(change.node)] = !change.joins;
     forget_owner(holder_, change);
@@ -219,7 +219,7 @@ class Foresight final : public CachePolicy {
     for (const auto& package : job.packages) decisions.write_package(package);
   }
 
-  /// Collects what is read together with a sample: its package, or the sample alone.
+  /// Collects the samples that are read together with a sample: its package, or the sample alone.
   void collect(const Job& job, SampleId id) {
     if (job.package_of.empty() || job.package_of[index(id)] == none) {
       unit_.push_back(id);

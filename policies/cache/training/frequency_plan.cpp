@@ -62,7 +62,7 @@ class Planner {
   FrequencyPlan take() && { return std::move(plan_); }
 
  private:
-  /// Sets `touched_`: what the node uses, the most frequent first.
+  /// Sets `touched_`: the samples of the node, the most frequent first.
   void count(const std::vector<std::uint32_t>& stream) {
     touched_.clear();
     for (std::size_t position = 0; position < stream.size(); ++position) {

@@ -1,6 +1,6 @@
 // The samples that every node keeps if all know the samples of the whole run: those that the node will use
-// most often (NoPFS). A pure function of the plan, the same on all nodes, so that each knows what the others
-// keep.
+// most often (NoPFS). A pure function of the plan, the same on all nodes, so that each knows the samples of
+// the others.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,8 @@ struct FrequencyPlan {
 /// of equally frequent ones those that it uses first. Pre: setting.plan.
 FrequencyPlan plan_by_frequency(const Setting& setting);
 
-/// A plan that stores what the policies of several nodes derive from it, so that one process derives it
-/// once.
+/// A plan that stores the results that the policies of several nodes derive from it, so that one process
+/// derives them once.
 class SharedPlan : public Plan {
  public:
   /// plan_by_frequency(setting), made at the first call. Pre: the settings of all calls differ in `node`

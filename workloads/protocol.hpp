@@ -111,7 +111,7 @@ struct Training {
   bool paused = false;
 };
 
-/// The sender joins. What was open with earlier occupants of its slot has ended.
+/// The sender joins. Operations with earlier occupants of its slot have ended.
 struct Arrived {
   static constexpr const char* name = "arrived";
   std::int32_t incarnation = 0;
@@ -119,7 +119,7 @@ struct Arrived {
   bool ends = false;          ///< the sender will not ask for anything
 };
 
-/// What the server knows of the slot in which a worker joins. The model follows.
+/// The server's data about the slot in which a worker joins. The model follows.
 struct Welcome {
   static constexpr const char* name = "welcome";
   std::int32_t incarnation = 0;  ///< of the worker that is welcome; others ignore it
@@ -132,9 +132,9 @@ struct Welcome {
 // If workers exchange without servers, the steward and all members agree on each change. The notes carry the
 // incarnation of the worker, because a note may be to, or from, an earlier occupant of its slot.
 
-/// The set of members changes: the receiver ends what is open between it and other workers, and replies. The
-/// source of the former members also gets the slots of the view. Former members that are still there are
-/// current in them. The source sends them the rest of the state first.
+/// The set of members changes: the receiver ends the open operations between it and other workers, and
+/// replies. The source of the former members also gets the slots of the view. Former members that are still
+/// there are current in them. The source sends them the rest of the state first.
 struct Regroup {
   static constexpr const char* name = "regroup";
   std::int32_t view = 0, incarnation = 0;  ///< of membership; of the receiver
@@ -376,7 +376,7 @@ struct Traffic {
 
 // ---- The table ----
 
-/// What is copied into a note, and the name that identifies it.
+/// The content of a note, and the name that identifies it.
 template <class Type>
 concept Message =
     std::is_trivially_copyable_v<Type> &&(sizeof(Type) + sizeof(std::int32_t) <= sizeof(Note)) && requires {
@@ -394,7 +394,7 @@ struct Line {
   std::span<const std::string_view> notes;  ///< of which a message brings one; none: it brings no note
 };
 
-/// The comments say when a message is sent, and what it brings in addition to a note.
+/// The comments say when a message is sent, and its content in addition to a note.
 inline constexpr auto table = std::to_array<Line>({
     // A push and its reply have a message for each piece. The note of a push is sent with the last piece, so
     // the push is complete when the note arrives. With sync.exchange by-key, it is sent with the last piece
@@ -574,7 +574,7 @@ inline std::size_t number_of(const Note& note) {
   return static_cast<std::size_t>(number);
 }
 
-/// What the note holds; none: another struct.
+/// The content of the note; none: another struct.
 template <Message Type>
 std::optional<Type> as(const Note& note) {
   constexpr std::size_t number = note_names.number(Type::name);

@@ -96,7 +96,7 @@ class OwnedCache final : public SharedCache {
   }
 
  private:
-  /// What it has got while an owner was away, it serves until it evicts it.
+  /// It serves a sample that it got while an owner was away until it evicts it.
   bool may_keep(SampleId id) override {
     if (sharing_.copies == 0 || policy().holds(id)) return true;
     sharing_.owners.find(id, sharing_.copies, owners_);
@@ -146,13 +146,13 @@ class LocatedCache final : public SharedCache {
   }
 
  private:
-  /// What it holds, it may hold: it has an entry.
+  /// It may hold every sample that it holds: it has an entry.
   bool may_keep(SampleId id) override { return is_granted_.contains(id) || holds(id); }
   Place elsewhere(SampleId id) override {
     const auto other = holder_of_.find(id);
     return other == holder_of_.end() ? store() : peer(other->second);
   }
-  /// What it does not hold after the event, each sample once.
+  /// Withdraws the samples that it does not hold after the event, each once.
   void withdraw(std::span<const SampleId> ids, Decisions& decisions) const {
     for (const SampleId id : ids)
       if (!holds(id) && std::ranges::find(decisions.withdrawn, id) == decisions.withdrawn.end())

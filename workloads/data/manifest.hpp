@@ -1,5 +1,5 @@
-// What is known of every sample of a data set before any is read: its size, its class and its checksum. The
-// SampleSource knows where it is stored.
+// The known properties of every sample of a data set before any is read: its size, its class and its
+// checksum. The SampleSource knows where it is stored.
 #pragma once
 
 #include <cstdint>

@@ -24,7 +24,7 @@ class SampleSource {
   virtual std::optional<PlannedRead> plan(SampleId /*id*/, std::span<std::byte> /*target*/) const {
     return std::nullopt;
   }
-  /// What is wrong with bytes that were read as this sample; nothing if they are right, or if it has no
+  /// The error in bytes that were read as this sample, in words; none if they are right, or if it has no
   /// checksum.
   virtual std::optional<std::string> difference(SampleId, std::span<const std::byte>) const {
     return std::nullopt;

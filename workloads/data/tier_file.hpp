@@ -30,7 +30,7 @@ class TierFile {
   /// `record`: of the size of the sample. False: its disk has no room for it, and the sample is not there.
   /// Errors: WorldError.
   bool write(SampleId id, std::span<const std::byte> record);
-  /// Errors: WorldError, also if it is not there, or not what was written.
+  /// Errors: WorldError, also if the sample is not there, or differs from the written one.
   void read(SampleId id, std::span<std::byte> target) const;
   /// Of those of the samples that the file `from`, this one or another, has as they were written: from now on
   /// they are here. The others are not. Errors: WorldError.

@@ -32,8 +32,8 @@ struct TierOrigin {
 
 class TierIndex {
  public:
-  /// Replaces the log by one of these entries. A log that cannot be written is incomplete: what it lacks is
-  /// not kept.
+  /// Replaces the log by one of these entries. If a log cannot be written, samples that it lacks are not
+  /// kept.
   TierIndex(const std::string& path, const TierOrigin& origin, const cache::Manifest& manifest,
             std::span<const TierEntry> entries);
   ~TierIndex();

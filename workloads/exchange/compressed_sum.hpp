@@ -37,8 +37,8 @@ class CompressedSum {
   virtual void exchange_among(const std::vector<int>& order, int self) = 0;
   /// By stage: one or two vectors.
   virtual std::vector<Vector> vectors() const = 0;
-  /// `payload`: the trained elements. With error feedback they become what this worker has sent. Pre: the
-  /// all-reduces of earlier stages are done.
+  /// `payload`: the trained elements. With error feedback they become the values that this worker has sent.
+  /// Pre: the all-reduces of earlier stages are done.
   virtual void prepare(std::size_t stage, std::span<float> payload) = 0;
   /// Memory of the device, or of the host.
   virtual std::span<std::byte> memory(std::size_t stage) = 0;

@@ -46,8 +46,8 @@ class Exchange {
   /// Starts a new exchange. If models are exchanged, copies the model immediately; other workers may then
   /// average theirs with the copy until the exchange is finished. Pre: the last exchange is finished.
   virtual void begin(const sync::Exchange& exchange) = 0;
-  /// The payload of this bucket is complete. Buckets come in backward order. `push`: what the worker says of
-  /// the whole payload, without the version of the model.
+  /// The payload of this bucket is complete. Buckets come in backward order. `push`: describes the whole
+  /// payload, without the version of the model.
   virtual void bucket_ready(int bucket, const protocol::Push& push) = 0;
   /// Waits for `until` while the exchange progresses, and returns how it ended.
   virtual Completion wait_progressing(Pending& until) = 0;
@@ -70,7 +70,7 @@ class Exchange {
   /// Notifies the others that this worker has ended. If every worker has a model of its own, the first
   /// worker's model becomes the mean of all.
   virtual void leave() = 0;
-  /// What the exchange does in addition if workers may depart and join; null: all stay.
+  /// The additional part of the exchange if workers may depart and join; null: all stay.
   virtual MemberExchange* members() { return nullptr; }
 
  protected:

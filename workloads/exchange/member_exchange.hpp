@@ -1,4 +1,4 @@
-// What an exchange does in addition if workers may depart and join: it knows the members, how samples are
+// The additional part of an exchange if workers may depart and join: it knows the members, how samples are
 // dealt to them, and brings the state of training to workers that join.
 #pragma once
 
@@ -35,7 +35,7 @@ struct MemberHooks {
   std::function<void(StateArchive& state)> serialise;
 };
 
-/// What a worker that joins gets to know of the job.
+/// The data about the job that a joining worker receives.
 struct Arrival {
   ExchangeResult result = {};  ///< as of an exchange; the replica has the model
   std::int64_t rounds = 0;     ///< of the job
@@ -66,7 +66,7 @@ class MemberExchange {
   virtual void await_members() {}
   /// Whether this worker has the duties of the first one. None: they do not move.
   virtual std::optional<bool> leads() const { return std::nullopt; }
-  /// Exchange::serialise restores this job's own state next: what was applied before counts.
+  /// Exchange::serialise restores this job's own state next: updates that were applied before count.
   virtual void continue_counts() {}
   /// Samples of each worker's slot that are part of the model, without those of the job that this one
   /// resumes; empty: not known to this worker.

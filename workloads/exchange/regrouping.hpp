@@ -1,8 +1,8 @@
 // A worker's part in a change of the members among workers that exchange directly. The steward leads it. All
-// members end what is open between them and report their rounds. Then they learn who is a member, and
-// members that are behind or new get the state of training from one that is not. If the next change comes
-// before that has ended, both ends of the transfer complete it first. So changes that come faster than a
-// model travels do not stop the job.
+// members end the open operations between them and report their rounds. Then they learn who is a member.
+// Members that are behind or new get the state of training from one that is not. If the next change comes
+// before the transfer has ended, both ends complete it first. So changes that come faster than a model is
+// sent do not stop the job.
 #pragma once
 
 #include <array>
@@ -132,7 +132,7 @@ class Regrouping {
   Pending next_;
   Pending told_;
   std::optional<Fetch> fetch_;
-  Rank source_ = 0;  ///< of what is fetched
+  Rank source_ = 0;  ///< sender of the state
   std::unique_ptr<TransferredState> sent_;
   std::vector<std::int64_t> sent_deals_;
   std::vector<Sent> sends_;

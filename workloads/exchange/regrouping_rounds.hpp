@@ -59,7 +59,7 @@ class RegroupingRounds : public Exchange, public MemberExchange, protected Regro
   /// An exchange begins. Starts it, if that is possible now.
   void open(const sync::Exchange& exchange);
   bool is_quiet() const { return regrouping_.is_quiet(); }
-  /// Counts a round. `samples`: by slot, what each member has contributed to it.
+  /// Counts a round. `samples`: by slot, the contribution of each member to it.
   void count_round(std::span<const std::int64_t> samples, int version, std::optional<bool> stops);
   /// The state after the last round. It is the same for all workers, except for their batch.
   ExchangeResult state_of_job() const;

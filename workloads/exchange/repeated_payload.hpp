@@ -37,7 +37,8 @@ class RepeatedPayload {
   std::size_t prepared(int bucket) const { return prepared_[static_cast<std::size_t>(bucket)]; }
   /// Starts to compute the next stage.
   Pending prepare_next(int bucket) { return messages_.prepare(payload_, bucket, stages_of(bucket)++); }
-  /// The exchange has ended without this worker. What the others cannot have summed counts as not sent.
+  /// The exchange has ended without this worker. Values that the others cannot have summed count as not
+  /// sent.
   void end_without() {
     for (int bucket = 0; bucket < static_cast<int>(prepared_.size()) && is_compressed(); ++bucket) {
       const std::size_t prepared = std::exchange(stages_of(bucket), 0);

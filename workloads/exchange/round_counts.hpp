@@ -1,5 +1,5 @@
-// What the members of an all-reduce count together in a round: the samples of each member, and how many have
-// reached the time limit of the job. The same numbers are sent with real and with modelled mathematics.
+// The common counts of the members of an all-reduce in a round: the samples of each member, and how many
+// have reached the time limit of the job. The same numbers are sent with real and with modelled mathematics.
 #pragma once
 
 #include <cstddef>

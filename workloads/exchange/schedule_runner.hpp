@@ -1,6 +1,6 @@
 // Runs all-reduces on any context by interpreting their schedules, or by the library's all-reduce, several
-// at the same time and concurrent with other work. Knows no algorithm: the schedule says what is sent to
-// which rank.
+// at the same time and concurrent with other work. Knows no algorithm: the schedule has each message and its
+// receiver.
 #pragma once
 
 #include <cstddef>

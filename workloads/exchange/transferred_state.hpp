@@ -1,5 +1,5 @@
-// State that one worker sends to another: what it serialises, as numbers and floats in the order in which
-// they were named. Standard library only.
+// State that one worker sends to another: the values that it serialises, as numbers and floats in the order
+// in which they were named. Standard library only.
 #pragma once
 
 #include <cstddef>

@@ -8,11 +8,11 @@
 
 namespace tandem {
 
-/// Every change begins a new view. Each member then ends what is open with the others and reports the last
-/// round that it has finished. When all have reported, the members of the view and the round from which they
-/// continue are known. A change before that begins a newer view, and reports of older views do not count. A
-/// member that is getting the state gets all of it first, if its source is still there: changes may come
-/// faster than a model travels.
+/// Every change begins a new view. Each member then ends the open operations with the others and reports the
+/// last round that it has finished. When all have reported, the members of the view and the round from which
+/// they continue are known. If the members change before that, a newer view begins, and reports of older
+/// views do not count. A member that is getting the state gets all of it first, if its source is still
+/// there: changes may come faster than a model is sent.
 class Agreement {
  public:
   /// Workers in `slots` slots, in view 0: the first `workers` of them are present.

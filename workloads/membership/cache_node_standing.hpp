@@ -1,5 +1,5 @@
-// What the slot of a worker knows of a cache node that may depart and come back: whether the node is there,
-// and whether the slot has joined it since.
+// The standing of a cache node that may depart and come back, in the slot of a worker: whether the node is
+// there, and whether the slot has joined it since.
 #pragma once
 
 #include <vector>
@@ -16,7 +16,7 @@ class CacheNodeStanding {
   explicit CacheNodeStanding(Rank node) : node_(node) {}
 
   /// Handles a note of the steward. False: it is not about the cache node. After a departure, the caller
-  /// ends what is open between its rank and the node (disconnect).
+  /// ends the open operations between its rank and the node (disconnect).
   bool hear(const Note& note);
   bool has_departed() const { return incarnation_ == 0; }
 
@@ -29,7 +29,7 @@ class CacheNodeStanding {
   /// The last worker of the slot has ended: the next one has to join.
   void begin_worker() { answered_ = 0; }
 
-  /// Ends what is open with the node, which has departed.
+  /// Ends the open operations with the node, which has departed.
   void disconnect(Context& context) { ending_.push_back(context.disconnect(node_)); }
   /// Waits for the ends of disconnect(). `wait`: waits for an operation.
   template <class Wait>

@@ -22,13 +22,13 @@ class DepartingServer {
 
   /// The server is absent as this rank begins.
   void be_absent() { standing_ = Standing::away; }
-  /// The server has departed: ends what is open between the two ranks.
+  /// The server has departed: ends the open operations between the two ranks.
   void depart();
   /// Another server of incarnation `server` has come: this rank, of incarnation `own`, joins it.
   void join(int own, int server);
 
-  /// Puts the operation that it waits for into `wait`, which is empty. If it waits for none, `wait` stays
-  /// empty. Pre: what was open before the departure has ended.
+  /// Puts the operation for which it waits into `wait`, which is empty. If there is none, `wait` stays
+  /// empty. Pre: operations from before the departure have ended.
   void put_next(Pending& wait);
   /// The operation of put_next has ended. True: the server takes requests from now on.
   bool advance(const Completion& ended);

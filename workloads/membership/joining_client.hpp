@@ -1,5 +1,5 @@
-// A client of a rank that serves several. In its slot, one occupant after the other may live: what is open
-// with one that is gone ends, and the next one begins after that.
+// A client of a rank that serves several. Its slot may have one occupant after the other: the open
+// operations with one that is gone end, then the next one begins.
 #pragma once
 
 #include <algorithm>
@@ -14,11 +14,11 @@ namespace tandem {
 /// How the next occupant of the slot joins. The rank that serves knows whether an occupant is there.
 struct JoiningSlot {
   Rank rank = 0;
-  bool is_joining = false;             ///< waits until what is open with the last occupant has ended
+  bool is_joining = false;             ///< waits for the end of operations with the last occupant
   int incarnation = 1;                 ///< of the occupant that joins, or has joined
   int arrived = 1;                     ///< incarnation of the last occupant that has arrived
   bool has_declined = false;           ///< this occupant will ask for nothing
-  std::vector<Pending> draining = {};  ///< its welcome, and what is open with earlier occupants
+  std::vector<Pending> draining = {};  ///< its welcome, and open operations with earlier occupants
 
   /// No occupant is there as the job begins, or as the server joins it.
   void be_absent() { incarnation = arrived = 0; }
@@ -27,8 +27,8 @@ struct JoiningSlot {
   void leave(Context& context, Pending& open, int server);
   /// Another one begins; await_arrival follows.
   void begin(int of_occupant);
-  /// Advances the join. False: it waits for `next`. True: what was open with earlier occupants has ended,
-  /// and the one that joins has arrived. `last`: the operation that the join has waited for; none at first.
+  /// Advances the join. False: it waits for `next`. True: the operations with earlier occupants have ended,
+  /// and the one that joins has arrived. `last`: the operation for which the join has waited; none at first.
   /// A later occupant than the one that joins may have arrived: then the note about the departure of the
   /// earlier one follows.
   bool await_arrival(Context& context, const Completion& last, Pending& next, int server);

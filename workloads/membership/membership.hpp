@@ -1,6 +1,6 @@
-// Who the members of a job are: what happens to the machines of its slots, and what the recovery policy
-// decides about them. Pure, without a clock: one machine for jobs that continue in place (Steward) and jobs
-// that start again (RestartSteward), in simulation and measurement.
+// The members of a job: the events of the machines of its slots, and the decisions of the recovery policy
+// about them. Pure, without a clock: one machine for jobs that continue in place (Steward) and jobs that
+// start again (RestartSteward), in simulation and measurement.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@
 
 namespace tandem {
 
-/// What the caller records and carries out.
+/// An action that the caller records and carries out.
 struct MemberAction {
   enum class What : std::uint8_t {
     machine,    ///< something has happened to a machine: see MemberAction::machine
@@ -65,7 +65,7 @@ class Membership {
   /// `policy`: null: slots of workers stay empty.
   Membership(const Setting& setting, Machines machines, std::unique_ptr<recovery::Policy> policy);
 
-  /// What an event leads to.
+  /// The result of an event.
   struct Step {
     Seconds at{};
     std::optional<recovery::Event> event = {};  ///< for the policy

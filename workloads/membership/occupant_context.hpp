@@ -21,7 +21,8 @@ struct OccupantDeparted {};
 class OccupantContext final : public ContextDecorator {
  public:
   /// The arguments must outlive it. `node`: the cache node of the occupant, a worker, if the node may
-  /// depart. When the steward says that the node has departed, what is open with it ends with `cancelled`.
+  /// depart. When the steward reports that the node has departed, the open operations with it end with
+  /// `cancelled`.
   OccupantContext(Context& inner, StewardLine& steward, const protocol::Occupancy& occupancy,
                   CacheNodeStanding* node = nullptr);
 

@@ -64,7 +64,7 @@ bool RestartSteward::is_due(Seconds time) const {
   return next && *next <= time;
 }
 
-/// Finds the end of the generation that runs: what the job does has no influence on its machines.
+/// Finds the end of the generation that runs: the job has no influence on its machines.
 void RestartSteward::look_ahead() {
   for (int events = 0; !end_ && membership_.next(); ++events) {
     perform(membership_.take());

@@ -55,7 +55,7 @@ class RestartSteward {
   /// while the last generation ran without them.
   const std::vector<int>& departed_meanwhile() const { return departed_meanwhile_; }
 
-  /// What happens to the machines, and what the policy decides, up to the end of the generation that runs.
+  /// The events of the machines, and the decisions of the policy, up to the end of the generation that runs.
   const std::vector<MembershipRecord>& membership() const { return records_; }
   const std::vector<TimedDecision>& decisions() const { return decisions_; }
   /// Warnings that machines of this generation get until its end, and those that they have had.

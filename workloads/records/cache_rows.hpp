@@ -1,5 +1,5 @@
-// Rows of caches.csv that count other things than delivered samples: what was read in the background, what
-// failed, and the messages to and from the directory.
+// Rows of caches.csv that count other things than delivered samples: background reads, failures, and the
+// messages to and from the directory.
 #pragma once
 
 #include <algorithm>
@@ -43,8 +43,8 @@ inline constexpr std::string_view belady_row = "belady";
 /// Cache nodes keep the order of at most this many requests of a job. Longer jobs would take much time and
 /// memory.
 inline constexpr std::int64_t most_ordered = 1 << 24;
-/// Of a cache node that measures what it saves a job: intervals between batches of a worker (as `samples`)
-/// and their sum (as time), with batches from the cache, and with batches that bypass it.
+/// For a cache node that measures its benefit for a job: intervals between batches of a worker (as
+/// `samples`) and their sum (as time), with batches from the cache, and with batches that bypass it.
 inline constexpr std::string_view probe_with_row = "probe-with";
 inline constexpr std::string_view probe_without_row = "probe-without";
 
@@ -58,7 +58,7 @@ inline bool is_of_directory(std::string_view from) {
 inline bool is_estimate(std::string_view from) {
   return from == belady_row || from == probe_with_row || from == probe_without_row;
 }
-/// Whether a row counts what a cache node found in its second tier as it began.
+/// Whether a row counts samples that a cache node found in its second tier when it began.
 inline bool counts_left(std::string_view from) { return from == kept_row || from == spoiled_row; }
 /// Whether a row counts delivered samples.
 inline bool counts_delivered(std::string_view from) {

@@ -57,7 +57,7 @@ EpochRange range_of(const RunInfo& info, const Journal& journal, bool is_cold) {
   return {first + 1, leaves_out_last ? last - 1 : last};
 }
 
-/// What the nodes recorded of the epochs of which they recorded everything.
+/// The records of the nodes about the epochs that they recorded completely.
 std::map<std::int64_t, std::vector<const DeliveryRecord*>> recorded_epochs(const Journal& journal) {
   std::map<std::int64_t, std::vector<const DeliveryRecord*>> epochs;
   std::map<std::int64_t, std::int64_t> recorded;
@@ -221,10 +221,10 @@ std::optional<double> stall_of(const RunInfo& info, const Journal& journal, bool
 
 // ---- The document ----
 
-/// Sums of rows of caches.csv: by class, and of what was delivered.
+/// Sums of rows of caches.csv: by class, and of delivered samples.
 struct Sums {
   std::map<std::string, CacheRecord> classes;
-  std::map<std::string, CacheRecord, std::less<>> directory;  ///< what was sent to it and by it
+  std::map<std::string, CacheRecord, std::less<>> directory;  ///< messages to it and from it
   CacheRecord delivered, local;
 
   void add(const CacheRecord& record) {

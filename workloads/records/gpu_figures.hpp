@@ -1,4 +1,4 @@
-// What the records of GPUs say about a run: clocks, power, memory, and whether a GPU was throttled. Pure.
+// Figures from the records of GPUs: clocks, power, memory, and whether a GPU was throttled. Pure.
 #pragma once
 
 #include <array>

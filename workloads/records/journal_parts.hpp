@@ -1,4 +1,4 @@
-// A journal in parts: what was added since the last part, and parts put together again to the whole journal.
+// A journal in parts: the additions since the last part, and a whole journal put together from parts.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ class JournalParts {
   /// `journal`: must outlive it, and only grow.
   explicit JournalParts(const Journal& journal) : journal_(journal) {}
 
-  /// What was added since the last call: new rows, and differences of counts.
+  /// The additions since the last call: new rows, and differences of counts.
   Journal take();
 
  private:

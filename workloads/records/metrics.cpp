@@ -50,14 +50,14 @@ Shares mean_of_members(const std::map<Rank, Shares>& ranks, Member... member) {
 
 // ---- Exchange phases, split by the recorded operations into communicating and waiting ----
 
-/// What one worker recorded, in order of time.
+/// The records of one worker, in order of time.
 struct WorkerRecords {
   std::vector<const StepRecord*> steps;
   std::vector<const OperationRecord*> computations;  ///< without decoding
   Intervals messages;
 };
 
-/// The exchange of each step: the end of the step, before the updates that apply what was received.
+/// The exchange of each step: the end of the step, before the updates that apply the received values.
 Intervals exchanges_of(const WorkerRecords& worker) {
   Intervals exchanges;
   auto next = worker.computations.begin();
@@ -164,7 +164,7 @@ SampleCounts sample_counts(const RunInfo& info, const Journal& journal) {
   } else if (over == sync::Route::all_reduce) {
     samples.applied = samples.processed;
   }
-  // If each worker has a model of its own, no rank knows what the others have applied.
+  // If each worker has a model of its own, no rank knows the updates of the others.
   if (in_place && over == sync::Route::all_reduce && journal.staleness.empty()) samples.applied.reset();
   if (samples.applied) samples.pending = samples.processed - *samples.applied - samples.dropped;
   for (const LaunchRecord& launch : info.generations) {

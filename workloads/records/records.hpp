@@ -62,7 +62,8 @@ struct CommitRecord {
 /// One call of a policy: one row of decisions.csv. Texts as the policy's to_text prints them.
 struct DecisionRecord {
   Rank rank = 0;
-  /// "server", "worker", "cache", "checkpointing", "recovery"; "guard": what a worker skipped as not finite.
+  /// "server", "worker", "cache", "checkpointing", "recovery"; "guard": a worker skipped values that are not
+  /// finite.
   std::string side = {};
   std::string event = {};
   std::string decisions = {};
@@ -173,8 +174,8 @@ struct MembershipRecord {
   std::string role = {};
 };
 
-/// What the driver said about the GPU of a rank at one moment, in measurements only: one row of gpus.csv.
-/// Numbers that are not known are 0.
+/// The state of the GPU of a rank at one moment, as the driver reports it, in measurements only: one row of
+/// gpus.csv. Numbers that are not known are 0.
 struct GpuRecord {
   Rank rank = 0;
   Seconds time{};
@@ -186,8 +187,8 @@ struct GpuRecord {
   std::string limits = {};        ///< why the clock is no higher: words of gpu_limits (gpu_figures.hpp)
 };
 
-/// What one rank recorded. Not thread-safe: one per rank, merged at the end of the job. columns.hpp lists its
-/// parts for files, summary.json and the wire between ranks.
+/// The records of one rank. Not thread-safe: one per rank, merged at the end of the job. columns.hpp lists
+/// its parts for files, summary.json and the wire between ranks.
 struct Journal {
   bool keep_decisions = false;
   bool keep_requests = false;

@@ -110,7 +110,7 @@ struct ShardSizes {
   double largest_over_mean = 0;
 };
 
-/// When the model reached the target accuracy. None of what is optional: it did not.
+/// When the model reached the target accuracy. Without the optional figures: it did not.
 struct TargetOutcome {
   double target = 0;
   int evaluations = 0;

@@ -1,4 +1,4 @@
-// The keeper: has copies of what the ranks of another host commit, in the memory of its own host
+// The keeper: has copies of the commits of another host's ranks, in the memory of its own host
 // (checkpoint.to buddy).
 #pragma once
 

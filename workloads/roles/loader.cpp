@@ -131,7 +131,7 @@ class StorageLoader : public Loader {
 
   std::int64_t taken() const override { return taken_; }
 
-  /// The node says when what was open with the slot's last worker has ended.
+  /// The node reports when the operations with the slot's last worker have ended.
   void join(int incarnation) override {
     incarnation_ = incarnation;
     if (standing_ == nullptr) {

@@ -48,8 +48,8 @@ class Loader {
   virtual std::int64_t taken() const = 0;
   /// A worker joins in its slot (WorkerSlot). Called before its first step.
   virtual void join(int incarnation) = 0;
-  /// What the cache node of this worker holds, if the worker reports it to the others; otherwise nothing.
-  /// Pre: no batch is awaited.
+  /// The samples in the cache node of this worker, if the worker reports them to the others; otherwise
+  /// nothing. Pre: no batch is awaited.
   virtual ResidentSet residents() { return {}; }
   /// An exchange of the worker begins, or is over.
   virtual void note_exchange(bool /*begins*/) {}
@@ -57,7 +57,7 @@ class Loader {
   virtual void close() = 0;
 };
 
-/// What a loader needs in addition if the cache node of its worker may depart.
+/// The additional data of a loader if the cache node of its worker may depart.
 struct DepartingNode {
   CacheNodeStanding* standing = nullptr;  ///< null: the node stays
   Journal* journal = nullptr;             ///< for the reads without the node

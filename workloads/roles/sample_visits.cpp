@@ -267,7 +267,7 @@ void SampleVisits::put_own_losses(std::span<std::byte> block) const {
   if (!own_ids_.empty()) copy_to(std::span<const SampleId>(own_ids_), block.subspan(part() * sizeof(float)));
 }
 
-/// What the next list may know becomes part of the table. `all`: the parts, one after the other.
+/// Losses that the next list may use become part of the table. `all`: the parts, one after the other.
 void SampleVisits::keep_losses(std::span<const std::byte> all) {
   auto& newest = too_new_.emplace_back(table_.size(), not_visited);
   const auto workers = static_cast<std::size_t>(workers_);

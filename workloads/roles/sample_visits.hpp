@@ -32,8 +32,8 @@ class SampleVisits {
     std::vector<std::int32_t> epochs;  ///< the epoch in which each of them is visited
     std::vector<float> weights;        ///< factors on the losses; empty: all are 1
   };
-  /// For lists that depend on what is in caches. `own`: asks this worker's cache node what it holds, if the
-  /// worker reports it (Loader::residents). Pre: nothing was taken.
+  /// For lists that depend on the content of caches. `own`: returns the content of this worker's cache node,
+  /// if the worker reports it (Loader::residents). Pre: nothing was taken.
   void know_residents(std::optional<ResidentLists> lists, std::function<ResidentSet()> own);
   /// The samples that were in caches when the list of the present epoch was made; empty where lists do not
   /// depend on them.

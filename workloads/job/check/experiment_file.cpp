@@ -46,8 +46,8 @@ std::string absolute_path(const Assignment& assignment, const std::vector<fs::pa
   return fs::absolute(folders.front() / path).lexically_normal().string();
 }
 
-/// Replaces the path of a file with tensors by what the file lists, so that a resolved experiment does not
-/// depend on the file.
+/// Replaces the path of a file with tensors by its tensors, so that a resolved experiment does not depend on
+/// the file.
 void read_tensors(Assignment& assignment, const std::vector<fs::path>& folders) {
   Json& value = assignment.value;
   if (value.is_array() && value.size() == 1 && value.front().is_string()) value = value.front();

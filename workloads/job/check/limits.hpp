@@ -55,11 +55,11 @@ struct Limit {
   };
 
   Kind kind;
-  std::string because;  ///< empty: what is expected says it
+  std::string because;  ///< empty: the expected value is reason enough
   std::vector<Case> cases;
 };
 
-/// What a kind means, as the heading of its limits.
+/// The meaning of a kind, as the heading of its limits.
 std::string describe(Limit::Kind kind);
 
 /// A part of the limits, and when they are checked.

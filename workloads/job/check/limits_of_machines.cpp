@@ -325,7 +325,7 @@ const std::vector<Limit>& limits_of_workers() {
   return all;
 }
 
-/// What one simulation or one launch of several jobs cannot do yet.
+/// Features that one simulation or one launch of several jobs does not have yet.
 const std::vector<Limit>& limits_of_company() {
   static const std::vector<Limit> all = {
       {Kind::unsupported,

@@ -143,7 +143,8 @@ Bytes of_run_lists(const Job& job) {
   return Bytes(4 * samples * epochs_of_run(job.spec().experiment, data.workers(), samples));
 }
 
-/// What a cache node has for each job that it serves: batches, and tables with an entry for each sample.
+/// The memory of a cache node for each job that it serves: batches, and tables with an entry for each
+/// sample.
 RankMemory of_cache_node_for_job(const Job& job) {
   constexpr std::int64_t delivered = 4;  // CacheEngine::JobState
   constexpr std::int64_t place = 8;      // NodeEpoch, of policies that let samples change places
@@ -284,7 +285,7 @@ Bytes of_channels_last_copies(const Job& job, Rank rank) {
   return floats(also_evaluates ? 2 * copied : copied);
 }
 
-/// What a rank that several jobs have in common (data.shared) needs for one to which it does not belong.
+/// The memory of a rank that several jobs share (data.shared) for a job to which it does not belong.
 RankMemory for_other_job(const Job& job, Rank rank) {
   return job.roster().assignment(rank).role == Role::cache_node ? of_cache_node_for_job(job) : of_store(job);
 }

@@ -18,7 +18,7 @@ struct RankMemory {
   Bytes model{0};
   Bytes gradient{0};     ///< of a worker; of a server, the sum of gradients, changes or models
   Bytes optimizer{0};    ///< momentum, or Adam's moments
-  Bytes algorithm{0};    ///< older models, changes, what a server holds for each worker
+  Bytes algorithm{0};    ///< older models, changes, a server's data for each worker
   Bytes buffers{0};      ///< of messages: received pieces, unsent errors of a compression
   Bytes activations{0};  ///< of one batch, kept for the backward pass, or of one batch of an evaluation
   /// Samples: the worker's shard, batches requested in advance, a cache with its tables of all samples; of a

@@ -8,8 +8,8 @@
 
 namespace tandem {
 
-/// What is known of a run before it starts; for a measurement, without network and devices. `world`:
-/// "simulated" | "smpi" | "measured".
+/// The facts about a run that are known before it starts; for a measurement, without network and devices.
+/// `world`: "simulated" | "smpi" | "measured".
 RunInfo describe_run(const Job& job, const std::string& world);
 
 }  // namespace tandem

@@ -16,7 +16,7 @@ namespace tandem {
 /// A value of placement.evaluator: no rank of its own evaluates, but the first worker.
 inline constexpr const char* first_worker_evaluates = "first-worker";
 
-/// What one rank does, and where.
+/// The role of one rank, and its place.
 struct RankAssignment {
   enum class Role {
     worker,

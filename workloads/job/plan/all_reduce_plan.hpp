@@ -66,7 +66,7 @@ void check_plan(const AllReducePlan& plan, std::size_t workers, std::size_t buck
 /// "auto picked ring for 3 buckets and tree for 1, 2 rings, workers in the order of the network".
 std::string describe(const AllReducePlan& plan);
 
-/// What the plan depends on.
+/// Everything on which the plan depends.
 struct AllReduceSetting {
   std::string collective;          ///< of collectives::catalog(), native_all_reduce or cheapest_all_reduce
   bool by_rank = false;            ///< whether workers keep the order of their ranks

@@ -19,8 +19,8 @@ struct CacheNodePlace {
 /// Options of the policy, with defaults for those that are not stated.
 Options cache_options(const Experiment::Data& data);
 
-/// What the cache saves a job, for policies that weigh jobs by it (JobChange::benefit): the stated share.
-/// The next function: steps in each phase of a BenefitProbe, if it is to be measured; 0: it is not.
+/// The benefit of the cache for a job, for policies that weigh jobs by it (JobChange::benefit): the stated
+/// share. The next function: steps in each phase of a BenefitProbe, if it is to be measured; 0: it is not.
 double stated_benefit(const Experiment::Data& data);
 std::int64_t probe_steps(const Experiment::Data& data);
 

@@ -1,5 +1,5 @@
-// The machines whose loss stops a job, for its checkpointing policy: how long they live, and what has
-// happened to them before a generation begins.
+// The machines whose loss stops a job, for its checkpointing policy: how long they live, and their events
+// before a generation begins.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -1,6 +1,6 @@
 // The cache nodes and stores whose machines depart while the job continues: if workers recover in place,
-// those on hosts with a lifetime of their own. Workers read from the stores until a node is back. What a
-// store has to send waits until the store is back.
+// those on hosts with a lifetime of their own. Workers read from the stores until a node is back. Reads from
+// a store wait until it is back.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
-// How the workers of a job exchange: the algorithm with its options, the route and what it carries, the
-// update rules on both sides, compression, and what each server or all-reduce holds. The same in both worlds.
+// How the workers of a job exchange: the algorithm with its options, the route and its messages, the update
+// rules on both sides, compression, and the part of the model of each server or all-reduce. The same in both
+// worlds.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +47,7 @@ class ExchangePlan {
     return !is_timing_driven() || route() == sync::Route::all_reduce || servers_send_means();
   }
 
-  /// What an exchange overlaps with; see Experiment::Sync.
+  /// The work with which an exchange overlaps; see Experiment::Sync.
   bool overlaps_backward() const { return sync_.overlaps_backward(); }
   bool overlaps_forward() const { return sync_.overlaps_forward(); }
   bool averages_statistics() const { return sync_.average_statistics; }
@@ -66,7 +67,7 @@ class ExchangePlan {
   /// Local steps of a round; 1 when the number varies.
   int steps_per_round() const;
 
-  /// How workers compress what they send; null when they do not.
+  /// How workers compress their payloads; null when they do not.
   const compression::Factory* compression() const {
     return compression_->make.make == nullptr ? nullptr : &compression_->make;
   }
@@ -77,7 +78,7 @@ class ExchangePlan {
   /// one bucket.
   compression::Setting compression_setting(int worker, std::int64_t position, std::int64_t elements) const;
 
-  /// What each server shard holds; empty over another route.
+  /// The part of the model of each server shard; empty over another route.
   const ShardLayout& shard_layout() const { return shard_layout_; }
   /// Over a server: workers ask for each piece of a reply.
   bool requests_pulls() const {

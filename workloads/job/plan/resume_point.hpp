@@ -27,7 +27,7 @@ struct ResumePoint {
   /// Number of workers to which learning rate and batch refer, if it is not that of this job; 0: it is.
   int all_workers = 0;
   /// Indices of the workers that wrote the commit, if others were absent; empty: all wrote it. An absent
-  /// worker continues from what the first of these has in common with all.
+  /// worker continues from the common state of all, which the first of these has.
   std::vector<int> members = {};
   /// The directory of its model, if that is not in `directory` but on the disk of one machine.
   std::string model_directory = {};

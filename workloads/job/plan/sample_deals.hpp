@@ -34,8 +34,8 @@ class SampleDeals {
   sampling::ShardVisits visits(int worker) const;
 
   /// The job continues with other workers than those that trained before: `deals`, the oldest first. Its
-  /// workers first visit what the former workers had left of an epoch. Pre: called before any worker takes
-  /// samples; the lists need no losses.
+  /// workers first visit the samples of an epoch that the former workers did not. Pre: called before any
+  /// worker takes samples; the lists need no losses.
   void continue_after(std::span<const sampling::Deal> deals);
   /// The deals before that of this job.
   const sampling::Deals& before() const { return before_; }
@@ -43,10 +43,10 @@ class SampleDeals {
   /// samples.
   bool are_repeated() const { return lists_.exist() || !split_.replicates; }
   /// Visits the samples of a place in a later deal; the next function returns the rest of the lists there.
-  /// Workers of a process share what they have in common.
+  /// Workers of a process share the common parts.
   sampling::ShardVisits visits(const sampling::DealsOfWorker::Part& part) const;
   sampling::RestList rest_list(const sampling::DealsOfWorker::Part& part) const;
-  /// What the workers before had left of an epoch: it is visited first.
+  /// The rest of an epoch from former workers: it is visited first.
   struct Left {
     std::int64_t epoch = 0;
     std::int64_t samples = 0;

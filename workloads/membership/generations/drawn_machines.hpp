@@ -20,15 +20,15 @@ RestartSteward steward_after(const Job& job, bool is_revoked, const std::vector<
 /// Why a generation has ended. Code that prints the end of a job recognises this text.
 std::string describe(const RestartSteward::End& end);
 
-/// Adds what the steward knows of the machines until the end of the present generation.
+/// Adds the steward's machines until the end of the present generation.
 void add_machines(Generation& generation, const RestartSteward& steward);
 
 /// The machines in these slots (hosts_of_machines) have departed: removes what cache nodes keep there, and
 /// the commits on their disks. Returns whether there were any commits.
 bool lose_machines(const Job& job, const std::vector<int>& slots);
 
-/// Adds what the steward knows of the machines, until that time (none: all), to membership.csv in `out`.
-/// Returns an error in words; empty: it has succeeded.
+/// Adds the steward's machines, until that time (none: all), to membership.csv in `out`. Returns an error in
+/// words; empty: it has succeeded.
 std::string write_known_membership(const std::string& out, const RestartSteward& steward,
                                    std::optional<Seconds> until);
 

@@ -16,8 +16,8 @@ class GenerationWorld {
   virtual ~GenerationWorld() = default;
   /// Runs the job as its document says. An environment error is a reason to start it again.
   virtual GenerationResult launch() = 0;
-  /// From where the job continues after the generation that has just ended; none: from the beginning. May
-  /// add what is lost to the result of that generation.
+  /// The point from which the job continues after the generation that has just ended; none: the beginning.
+  /// May add the lost work to the result of that generation.
   virtual std::optional<ResumePoint> restart_point(GenerationResult& result) = 0;
   /// Decides when the next generation begins, and returns the time until then. `pause`: after a death
   /// without a drawn departure. Errors: WorldError when there are no machines to continue on.
@@ -28,8 +28,8 @@ class GenerationWorld {
   virtual const std::vector<int>* members() const = 0;
   /// Machines have departed during that time and took commits along: restart_point() may be another one.
   virtual bool has_lost_more() const = 0;
-  /// The job ends without results: writes what is known of its machines to membership.csv. `as_drawn`: its
-  /// last generation ended by a drawn event.
+  /// The job ends without results: writes the known events of its machines to membership.csv. `as_drawn`:
+  /// its last generation ended by a drawn event.
   virtual void write_membership(bool as_drawn) = 0;
   /// A note to the user.
   virtual void tell(const std::string& note) = 0;

@@ -1,5 +1,5 @@
-// A job as its next generation: the checkpoint from which it continues, its workers, and what is known of the
-// generations before.
+// A job as its next generation: the checkpoint from which it continues, its workers, and the known facts of
+// the generations before.
 #pragma once
 
 #include <functional>

@@ -30,7 +30,7 @@ class BackgroundQueue {
   BackgroundQueue(std::size_t batch, std::size_t most, std::size_t concurrent = 1)
       : batch_(batch), most_(most), concurrent_(concurrent) {}
 
-  /// Adds what was decided in the background.
+  /// Adds decisions about reads in the background.
   void add(const cache::Decisions& decisions, std::int64_t epoch, int job = 0);
   /// None: nothing is to be read, or as many reads are in progress as may be.
   std::optional<Read> next();

@@ -1,6 +1,7 @@
-// Measures what the cache saves a job that shares it: the time of its workers' steps while their batches
-// come from the cache, and then while they bypass it. A probe begins with the second epoch, when the cache
-// is full, and again when other jobs begin or end. Pure: the cache node passes the events and their times.
+// Measures the benefit of the cache for a job that shares it: the time of its workers' steps while their
+// batches come from the cache, and then while they bypass it. A probe begins with the second epoch, when the
+// cache is full, and again when other jobs begin or end. Pure: the cache node passes the events and their
+// times.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +21,7 @@ class BenefitProbe {
     Phase phase = Phase::none;
     std::int64_t probe = 0;  ///< its number
   };
-  /// What the job does before its next batch.
+  /// The change before the job's next batch.
   enum class Change : std::uint8_t { none, bypasses, returns };
   /// Intervals between batches of a worker, in seconds.
   struct Intervals {

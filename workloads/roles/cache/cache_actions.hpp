@@ -1,4 +1,4 @@
-// What a cache node does after an event: the decisions of its parts, in this order.
+// The actions of a cache node after an event: the decisions of its parts, in this order.
 #pragma once
 
 #include <cstddef>

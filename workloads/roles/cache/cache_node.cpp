@@ -58,7 +58,7 @@ void CacheNode::run() {
   begin_job(jobs_.own());
   serve();
   for (NodeJob& job : jobs_.all()) job.record_background(service_.engine());
-  // One that came later does not know what the node before it was asked for.
+  // A node that came later does not know the requests to the node before it.
   if (jobs_.is_alone() && !joins)
     jobs_.own().record_most(service_.engine(), job_.spec().experiment.stop.epochs);
   sources_.close(std::span(wait_).subspan(clients_.size(), sources_.size()));
@@ -73,7 +73,7 @@ void CacheNode::begin_tier() {
   tier_.begin_log(here);
 }
 
-/// What a worker that is gone has asked for is read to its end, and what is kept is written.
+/// Reads for a worker that is gone continue to their end, and kept samples are written.
 bool CacheNode::is_over() const {
   if (tier_.have_log() && sources_.to_write() > Bytes(0)) return false;
   return !clients_.are_open() && ended_peer_reads_ && !awaits_workers() && service_.is_idle() &&
@@ -167,8 +167,8 @@ void CacheNode::end_peer_reads() {
 
 // ---- Clients ----
 
-/// What a batch displaces from memory stays there until it is written, so a slow disk slows down the workers.
-/// Other nodes displace nothing.
+/// Samples that a batch displaces from memory stay there until they are written, so a slow disk slows down
+/// the workers. Other nodes displace nothing.
 void CacheNode::listen_to_clients() {
   const bool is_behind = sources_.to_write() > most_to_write_;
   for (std::size_t i = 0; i < clients_.size(); ++i) {

@@ -1,6 +1,6 @@
-// What a cache node decides about requests: which samples its tiers have, which another node or a store has,
-// what is read in advance, and which batch is complete. Pure: events in, actions out. The node receives,
-// does the actions in their order, and reports what was read.
+// The decisions of a cache node about requests: which samples are in its tiers, on another node or in a
+// store, which are read in advance, and which batch is complete. Pure: events in, actions out. The node
+// receives, does the actions in their order, and reports the reads.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@
 
 namespace tandem {
 
-/// Every event returns what the node has to do, before the next event.
+/// Every event returns the actions of the node before the next event.
 class CacheService {
  public:
   struct Setting {
@@ -49,7 +49,8 @@ class CacheService {
   /// the sample when its own request is decided. No other node can delay that.
   bool must_wait(std::span<const SampleId> asked_by_peer) const;
 
-  /// What an earlier process has left on the disk. Afterwards `left` has the samples that the tier keeps.
+  /// Entries that an earlier process has left on the disk. Afterwards `left` has the samples that the tier
+  /// keeps.
   CacheActions begin_tier(std::vector<TierEntry>& left, std::int64_t spoiled);
   /// A worker asks for samples of that epoch. Called before the request is decided.
   void note_request(NodeJob& job, std::int64_t epoch);
@@ -85,7 +86,7 @@ class CacheService {
   CacheActions answer_peer(const Request& request);
   /// A read has ended: the policy gets which samples are here and which are not. `settle` follows.
   CacheActions note_arrived(const SampleRead& read);
-  /// Keeps what was read, writes it, and delivers it to the batches that wait for it.
+  /// Keeps the samples of a read, writes them, and delivers them to the batches that wait for them.
   CacheActions settle(const SampleRead& read, Seconds now);
   /// There is nothing else to do now: begins reads in advance. `may_read`: they do not wait for an exchange.
   CacheActions idle(bool may_read);

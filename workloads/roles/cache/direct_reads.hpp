@@ -36,7 +36,7 @@ class DirectReads {
 
   DirectReads(const DirectReads&) = delete;
   DirectReads& operator=(const DirectReads&) = delete;
-  /// Also records what a worker got that departs.
+  /// Also records the deliveries to a worker that departs.
   ~DirectReads() { deliveries_.end(0); }
 
   /// Of a worker that joins in its slot, before it asks for anything.

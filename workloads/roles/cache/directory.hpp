@@ -1,6 +1,6 @@
-// The directory of cache nodes (data.peers: directory): says which node holds a sample, and which may keep
-// one. It serves one message after the other, in the order of their arrival. Cache nodes may depart and come
-// back. The directory forgets what a departed node had.
+// The directory of cache nodes (data.peers: directory): answers which node holds a sample, and which may
+// keep one. It serves one message after the other, in the order of their arrival. Cache nodes may depart and
+// come back. The directory forgets the samples of a departed node.
 #pragma once
 
 #include <cstdint>

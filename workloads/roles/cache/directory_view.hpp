@@ -1,9 +1,9 @@
-// What a cache node knows from the directory of cache nodes (data.peers: directory): which node holds what
-// this one lacks, and what it has to report. Pure: DirectoryLine has the messages.
+// A cache node's view of the directory of cache nodes (data.peers: directory): which node holds samples that
+// this one lacks, and the changes that it has to report. Pure: DirectoryLine has the messages.
 //
-// Lookups are one message for all samples of a batch. Updates travel while the node serves. They are sent
-// when a batch has been sent to its worker, when a message is full, and before a lookup, because the
-// directory must not answer from an older state. Of several changes of a sample, the last one is sent.
+// Lookups are one message for all samples of a batch. Updates are sent while the node serves: when a batch
+// has been sent to its worker, when a message is full, and before a lookup, because the directory must not
+// answer from an older state. Of several changes of a sample, the last one is sent.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ namespace tandem {
 class DirectoryView {
  public:
   /// `node`: its index among the cache nodes. `own`: the node's own job, in which messages are recorded.
-  /// `engine`: says what the node holds. The arguments must outlive it.
+  /// `engine`: knows the samples of the node. The arguments must outlive it.
   DirectoryView(int node, NodeJob& own, const CacheEngine& engine)
       : node_(node), own_(own), manifest_(own.data.manifest()), engine_(engine) {}
 

@@ -12,7 +12,7 @@
 
 namespace tandem {
 
-/// Instead of its id: a sample that could not be read, or is not what the data set says.
+/// Instead of its id: a sample that could not be read, or differs from the data set.
 inline constexpr SampleId bad_sample = -1;
 
 /// The end of such a message.

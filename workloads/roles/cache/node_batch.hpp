@@ -26,7 +26,7 @@ struct NodeBatch : SampleBytes {
   std::vector<std::size_t> bad = {};       ///< positions of samples that another cache node does not get
   bool is_lost = false;                    ///< its worker is gone
   BenefitProbe::Tag probe = {};
-  // Of a node that may depart, which records what it has sent:
+  // For a node that may depart, which records the samples that it has sent:
   std::vector<SampleId> asked_for = {};
   std::vector<Delivered> delivered = {};
 

@@ -1,5 +1,5 @@
-// The clients of a cache node: what each asks for, which ones may still ask, and when all workers of a job
-// have come to its next epoch. Pure: the node receives from them and sends to them.
+// The clients of a cache node: the next request of each, which ones may still send one, and when all workers
+// of a job have come to its next epoch. Pure: the node receives from them and sends to them.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What a cache node knows of each job that it serves: which clients are the job's workers, their epoch, and
+// A cache node's data about each job that it serves: which clients are the job's workers, their epoch, and
 // the records of the job.
 #pragma once
 
@@ -69,10 +69,10 @@ struct NodeJob {
   /// A read in the background has ended. If it was decided before the first request, its epoch is not known
   /// before that request: a resumed job does not begin with epoch 0.
   void note_background(std::int64_t of_epoch, Seconds duration);
-  /// Records what was read in the background since the last call, and what of it was of no use. A node
-  /// without requests reads nothing.
+  /// Records the background reads since the last call, and how many of them were of no use. A node without
+  /// requests reads nothing.
   void record_background(const CacheEngine& engine);
-  /// Records what the tiers could have delivered at most, unless something was read in advance. Other nodes
+  /// Records the most that the tiers could have delivered, unless something was read in advance. Other nodes
   /// may decide whether the last epoch is complete, so there is a row without it, too, unless the job has
   /// `epochs` epochs. To replay millions of requests takes seconds.
   void record_most(const CacheEngine& engine, double epochs);

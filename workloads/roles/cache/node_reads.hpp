@@ -28,7 +28,7 @@ class NodeReads {
   };
   explicit NodeReads(const Setting& setting);
 
-  /// Adds what was decided for a job in that epoch. Samples that batches wait for are read into these.
+  /// Adds decisions for a job in that epoch. Samples for which batches wait are read into these.
   void add(const cache::Decisions& decisions, int job, std::int64_t epoch, const NodeBatches& batches,
            CacheActions& actions);
   /// A batch waits for the sample, which is in the tier on the disk. `target`: empty when math is modelled.

@@ -8,7 +8,7 @@
 
 namespace tandem {
 
-/// Records the decisions of the policy itself. Which samples are then read also depends on what is in
+/// Records the decisions of the policy itself. Which samples are then read also depends on the reads in
 /// flight.
 class RecordedPolicy final : public cache::CachePolicy {
  public:

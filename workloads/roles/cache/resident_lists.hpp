@@ -40,7 +40,7 @@ class ResidentSet {
 
 class ResidentLists {
  public:
-  /// None: the lists of the job do not depend on what is in caches.
+  /// None: the lists of the job do not depend on the content of caches.
   static std::optional<ResidentLists> of(const Job& job);
 
   /// `losses`: as for EpochLists::of. `resident`: of all cache nodes together.

@@ -61,8 +61,8 @@ int parallel_requests(const Job& job, Rank rank);
 class DiskSource : public SampleReads {
  public:
   /// `parallel`: requests that the disk serves at the same time, at least 1. `samples` and `tier`: null when
-  /// math is modelled. `continues`: a sample that cannot be read, or is not what the data set says, is
-  /// marked as failed; otherwise it ends the read with a WorldError. The arguments must outlive it.
+  /// math is modelled. `continues`: a sample that cannot be read, or differs from the data set, is marked as
+  /// failed; otherwise it ends the read with a WorldError. The arguments must outlive it.
   DiskSource(Context& context, const cache::Manifest& manifest, int parallel, const SampleSource* samples,
              TierFile* tier = nullptr, bool continues = false)
       : context_(context),

@@ -92,7 +92,7 @@ void Store::hear(std::size_t index, const Completion& ended) {
   listen(index);
 }
 
-/// What is being read for one that was here before is never sent.
+/// Samples that are being read for an earlier reader are never sent.
 void Store::wait_for_sent(Reader& reader) {
   for (Message& message : reader.messages)
     if (message.is_sent) context_.wait(message.send);

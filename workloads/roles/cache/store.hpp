@@ -63,8 +63,8 @@ class Store {
   std::size_t open_ = 0;         ///< readers that may send requests
   std::optional<Rank> steward_;  ///< where readers or stores may depart
   bool no_more_join_ = false;
-  /// What the store waits for: the next request of each reader, or what a joining reader waits for; the
-  /// disk; the steward's next note.
+  /// The operations for which the store waits: the next request of each reader, or the next step of a
+  /// joining reader; the disk; the steward's next note.
   std::vector<Pending> wait_;
   SpareRecords spare_;
 };

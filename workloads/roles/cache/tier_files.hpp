@@ -1,6 +1,6 @@
 // The files of the second tier of a cache node: its samples and, if the tier outlives the process
-// (data.keep), the log of what it has. Also what an earlier process has left on the disk of the node's host:
-// one of this job, or of the job that this one resumes.
+// (data.keep), the log of its samples. Also the files that an earlier process has left on the disk of the
+// node's host: one of this job, or of the job that this one resumes.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ class TierFiles {
   bool are_kept() const { return job_.spec().experiment.data.keep; }
   struct Left {
     std::vector<TierEntry> here = {};
-    std::int64_t spoiled = 0;  ///< samples that are not what was written
+    std::int64_t spoiled = 0;  ///< samples that differ from the written ones
   };
   /// Before the node serves: reads all samples that are left once, and compares them with their checksums.
   Left check_left();

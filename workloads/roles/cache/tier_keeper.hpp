@@ -1,5 +1,6 @@
-// What the tiers of a cache node have: records in memory, samples on the disk, and bad samples. Pure: the
-// policy decides what is kept. The node writes to the disk, removes from it and logs what it has.
+// The content of the tiers of a cache node: records in memory, samples on the disk, and bad samples. Pure:
+// the policy decides which samples are kept. The node writes to the disk, removes from it and logs the
+// content.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +36,7 @@ class TierKeeper {
   /// Records what `begin` has found. To be called once, in the first epoch that is requested.
   void record_left(NodeJob& job);
 
-  /// The sample could not be read, or is not what the data set says.
+  /// The sample could not be read, or differs from the data set.
   bool is_bad(SampleId id) const { return bad_.contains(id); }
   /// Pre: the sample is not in flight. Without a tier on the disk, modelled samples are not kept.
   bool is_in_memory(SampleId id) const { return !setting_.has_disk || kept_.contains(id); }

@@ -38,7 +38,7 @@ class DealBook {
   void leave(int worker, std::int64_t counted);
   void join(int worker, std::int64_t counted);
 
-  /// What a worker may take before it learns of a deal.
+  /// The samples that a worker may take before it learns of a deal.
   struct Taker {
     bool is_member = false;
     bool awaits_reply = false;

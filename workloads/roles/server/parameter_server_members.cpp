@@ -1,5 +1,5 @@
-// How a parameter server learns of workers that depart and join, what it ends with those that are gone, and
-// what newcomers get.
+// How a parameter server learns of workers that depart and join, the operations that it ends with those that
+// are gone, and the data that newcomers get.
 #include <algorithm>
 #include <optional>
 
@@ -87,7 +87,7 @@ void ParameterServer::on_joined(int worker, int incarnation) {
   advance_join(worker, {});
 }
 
-/// `last`: what the join has waited for.
+/// `last`: the operation for which the join has waited.
 void ParameterServer::advance_join(int worker, const Completion& last) {
   if (!lines_.advance_join(worker, last)) return;
   // The worker takes no samples before it learns of the deal.
@@ -96,7 +96,7 @@ void ParameterServer::advance_join(int worker, const Completion& last) {
   welcome(worker);
 }
 
-/// The worker gets what the others have.
+/// The worker gets the state of the others.
 void ParameterServer::welcome(int worker) {
   const bool is_awaited = members_.take_awaited(worker);
   updates_.make_room(worker);

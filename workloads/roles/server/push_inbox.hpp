@@ -1,5 +1,5 @@
-// Assembles the messages of workers into pushes. Pure: the caller reports what has arrived, and gets which
-// message of the worker to await next.
+// Assembles the messages of workers into pushes. Pure: the caller reports arrived messages, and gets the
+// next message of the worker for which to wait.
 #pragma once
 
 #include <cstddef>

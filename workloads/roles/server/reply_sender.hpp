@@ -1,6 +1,6 @@
-// What a parameter server has to send its workers: the reply to the last push of each, piece by piece, and
-// answers to reports. Pure: the caller reports the decisions of the policy and the pieces that workers have
-// asked for, and gets which piece to send next.
+// The messages from a parameter server to its workers: the reply to the last push of each, piece by piece,
+// and answers to reports. Pure: the caller reports the decisions of the policy and the pieces that workers
+// have requested, and gets the piece to send next.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What a parameter server, or the coordinator, writes: checkpoints, states, records, and its part of
+// The files of a parameter server, or of the coordinator: checkpoints, states, records, and its part of
 // commits. The writer of checkpoints collects the model from all servers.
 #pragma once
 

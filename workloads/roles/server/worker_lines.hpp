@@ -86,18 +86,18 @@ class WorkerLines {
 
   // ---- Workers that depart and join ----
 
-  /// Ends what is open with a worker that is gone, and returns its push if that is complete. A message in
-  /// flight ends later: other workers must not wait for it.
+  /// Ends the open operations with a worker that is gone, and returns its push if that is complete. A
+  /// message in flight ends later: other workers must not wait for it.
   std::optional<protocol::Push> disconnect(int worker);
   /// No worker is in the slot as the job begins.
   void be_absent(int worker) { line(worker).be_absent(); }
-  /// A worker comes to the slot. Call advance_join next, with the operation that the join has waited for;
-  /// none at first. True: the worker has arrived, and what was open with earlier ones has ended.
+  /// A worker comes to the slot. Call advance_join next, with the operation for which the join has waited;
+  /// none at first. True: the worker has arrived, and the operations with earlier ones have ended.
   void begin_join(int worker, int incarnation) { line(worker).begin(incarnation); }
   bool advance_join(int worker, const Completion& last);
   void cancel_join(int worker);
   void welcome(int worker, protocol::Welcome greeting);
-  /// Waits until what was open with workers that are gone has ended.
+  /// Waits until the operations with workers that are gone have ended.
   void finish();
 
  private:
@@ -126,8 +126,8 @@ class WorkerLines {
   PushInbox inbox_;
   ReplySender replies_;
   std::vector<Line> lines_;  ///< by worker
-  /// What the lines wait for: by worker, its next note, or a piece that its push still lacks; then by
-  /// worker, its next request; then the steward's next note.
+  /// The operations for which the lines wait: by worker, its next note, or a piece that its push still
+  /// lacks; then by worker, its next request; then the steward's next note.
   std::vector<Pending> awaited_;
 };
 

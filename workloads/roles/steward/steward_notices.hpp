@@ -1,5 +1,5 @@
-// What the steward says and records: notes to ranks, and every event of a machine. While it decides again
-// what happened before this launch, it sends no notes.
+// The notes of the steward to ranks, and its records of every event of a machine. While it decides again
+// about events before this launch, it sends no notes.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class StewardNotices {
 
   /// Since the job began.
   Seconds now() const { return past_.value_or(began_ + context_.now()); }
-  /// The time of what is decided now, before this launch; none: it happens now.
+  /// The time of present decisions, before this launch; none: they happen now.
   void set_past(std::optional<Seconds> past) { past_ = past; }
   bool is_past() const { return past_.has_value(); }
 
@@ -43,7 +43,7 @@ class StewardNotices {
   void record(const Place& place, const std::string& event, const std::string& cause = "");
   /// Records an event of all workers.
   void record_job(const std::string& event);
-  /// Number of the view of the members, for what is recorded from now on.
+  /// Number of the view of the members, for the records from now on.
   void set_view(std::int64_t view) { view_ = view; }
 
  private:

@@ -1,4 +1,4 @@
-// The counters of a worker: its steps and rounds, and what it did since its last exchange.
+// The counters of a worker: its steps and rounds, and its work since its last exchange.
 #pragma once
 
 #include <cstdint>
@@ -35,8 +35,7 @@ class StepProgress {
   /// Continues with the counters of the job and of the worker's slot.
   void join(const Arrival& arrival, int steps);
   void grant(int local_steps) { granted_steps_ = local_steps; }
-  /// The push of what was done since the last exchange. `step_duration`: of the last step, without its
-  /// exchange.
+  /// The push of the work since the last exchange. `step_duration`: of the last step, without its exchange.
   protocol::Push push(Seconds step_duration) const;
 
   /// Pre: no step since the last exchange.

@@ -30,7 +30,7 @@ bool is_arrival(const Job& job, int index, int incarnation);
 
 class Worker {
  public:
-  /// What the workers of a slot have in common.
+  /// The common state of the workers of a slot.
   struct Slot {
     RecordFiles* records = nullptr;     ///< to which this worker adds its records; null: it has its own
     CacheNodeStanding* node = nullptr;  ///< its cache node, if that may depart
@@ -43,7 +43,7 @@ class Worker {
       : Worker(job, context, journal, index, 1, {}) {}
   void run();
   /// Its machine has departed: records the step in progress, if its gradient was computed. Another worker
-  /// repeats what this one has done for all at the end.
+  /// does this one's part of the common work at the end.
   void record_interrupted_step();
 
  private:

@@ -1,4 +1,4 @@
-// What a worker writes and evaluates: checkpoints, states, records, and its part of commits. Which worker
+// The files and evaluations of a worker: checkpoints, states, records, and its part of commits. Which worker
 // writes the model may change with the members.
 #pragma once
 
@@ -58,7 +58,7 @@ class WorkerCheckpointing {
   bool is_reached_after_step(const Ends& ends, bool commits);
   /// After the last step.
   void note_end() { records_.note_end(mark(), commits_.line()); }
-  /// When all workers have ended: does what one of them does for all.
+  /// When all workers have ended: does the work that one of them does for all.
   void do_last_duties(const Ends& ends);
   /// See Worker::record_interrupted_step. `has_gradient`: the step in progress has one.
   void note_interrupted(bool has_gradient);

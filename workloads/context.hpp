@@ -199,12 +199,12 @@ class Context {
   /// Stops all work of this rank whose time is simulated or emulated: it ends with `cancelled`, and the
   /// device is free. Its kernels have run. Work in the queue of a real device and disk transfers continue.
   virtual void stop_work() = 0;
-  /// Ends what is open between this rank and another one. Own receives that have not matched a message of
-  /// the peer end with `cancelled`. What this rank has sent and the peer has not received is discarded
-  /// there. The result is done when that has happened: a receive that the peer posts afterwards matches a
-  /// later message only. Messages of the peer that this rank has not received stay until the peer
-  /// disconnects, too. Meanwhile the peer must wait for any operation. Sends that are discarded end; their
-  /// outcome is not specified.
+  /// Ends the open operations between this rank and another one. Own receives that have not matched a
+  /// message of the peer end with `cancelled`. Messages of this rank that the peer has not received are
+  /// discarded there. Then the result is done: a receive that the peer posts afterwards matches a later
+  /// message only. Messages of the peer that this rank has not received stay until the peer disconnects,
+  /// too. Meanwhile the peer must wait for any operation. Sends that are discarded end; their outcome is not
+  /// specified.
   virtual Pending disconnect(Rank peer) = 0;
   /// Disconnects from all of these ranks but this one. A context may leave out ranks with which it knows
   /// that nothing is open.

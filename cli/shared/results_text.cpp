@@ -189,7 +189,7 @@ std::string done_again_text(const MembershipSummary& membership) {
   return fmt::format(", {} done again", with_separators(*samples));
 }
 
-/// Of machines without workers, by what ran there.
+/// Departures of machines without workers, by role.
 std::string other_departures_text(const MembershipSummary& membership) {
   const std::int64_t all = membership.other_departures;
   if (all == 0) return "";

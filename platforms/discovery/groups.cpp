@@ -10,9 +10,9 @@
 namespace tandem::discovery {
 namespace {
 
-// A pair whose flows were slower than this share of what its machines can do crosses a shared cable.
+// A pair crosses a shared cable if its flows were slower than this share of its machines' rates.
 constexpr double least_similarity = 0.85;
-// Flows of a group that reach more than this share of what its machines can do are not limited by a cable.
+// No cable limits flows of a group that reach more than this share of its machines' rates.
 constexpr double not_limited = 0.9;
 // Both directions together of a cable that they share have less than this share of the sum of each alone.
 constexpr double shared_below = 0.7;

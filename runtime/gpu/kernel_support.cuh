@@ -57,7 +57,8 @@ __host__ __device__ inline int before_packs(const T* values) {
   return past == 0 ? 0 : static_cast<int>(width - past / sizeof(T));
 }
 
-/// An element's index in what packs leave: `head` elements in front of them, and those behind.
+/// The position of element number `index` of those outside of packs: `head` of them are before the packs,
+/// the others after them.
 __device__ inline std::int64_t loose_element(int index, int head, std::int64_t packed) {
   return index < head ? index : packed + index;
 }

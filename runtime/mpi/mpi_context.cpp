@@ -138,7 +138,7 @@ Seconds MpiContext::device_time(const QueuedWork& work) {
   const auto consider = [&](const OwnedMark& from) {
     if (!from.is_reached()) return;
     const Seconds time = work.own->end.since(from);
-    // A kernel that begins right behind the end of what it said would seem to have taken no time.
+    // Otherwise a kernel that begins immediately after the end that it reported would seem to last no time.
     const bool is_behind = time < Seconds(0) || (time == Seconds(0) && work.before);
     if (!is_behind) shortest = std::min(shortest.value_or(time), time);
   };

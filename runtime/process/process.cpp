@@ -25,7 +25,7 @@ struct Launch {
   int input;
   int output;
   int errors;
-  int failure;  ///< pipe to the parent, for errno of what failed
+  int failure;  ///< pipe to the parent, for the errno of a failure
   bool own_group;
   int signal_on_parent_end;
   const sigset_t* blocked_signals;
@@ -74,7 +74,7 @@ int moved_up(int descriptor, int failure) {
   report_failure(failure);
 }
 
-/// errno of what failed in the child before the program ran; 0 if the program runs. `failure` is closed on
+/// errno of a failure in the child before the program ran; 0 if the program runs. `failure` is closed on
 /// exec.
 int reason_from(int failure) {
   int reason = 0;

@@ -1,5 +1,5 @@
-// Attribution: from which phase, rank and link the error of step time comes, and for what the steps of one
-// result wait. Exact decompositions of means: they say where times differ, not why.
+// Attribution: the phases, ranks and links from which the error of step time comes, and the waits in the
+// steps of one result. Exact decompositions of means: they show where times differ, not why.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -25,8 +25,9 @@ struct Contribution {
 };
 
 /// Largest first; the shares add up to the relative error of step time. With operations recorded, the time
-/// of load, query and exchange is divided by what the rank waited for: the time between the ends of two
-/// operations belongs to the later one. Pre: counted steps in simulation and measurement, as for compare().
+/// of load, query and exchange is divided by the operations for which the rank waited: the time between the
+/// ends of two operations belongs to the later one. Pre: counted steps in simulation and measurement, as for
+/// compare().
 std::vector<Contribution> attribution(const Results& simulated, const std::vector<Results>& measured);
 
 /// What the time of workers' steps is spent on, as shares of it that add up to 1.

@@ -49,11 +49,11 @@ struct Headline {
   std::vector<std::string> warnings{};
 };
 
-/// The best by time to the target where that is known, else by throughput, with what that leaves out. With
-/// several groups: how often each configuration is the best one, and the largest speed-up. Empty without
-/// contenders. Warns where configurations exchange differently and no accuracy says what that costs, where
-/// accuracies of very different numbers of updates have one learning rate, and where the intervals of the
-/// best ones overlap.
+/// The best by time to the target where that is known, otherwise by throughput, with the limits of that
+/// figure. With several groups: how often each configuration is the best one, and the largest speed-up.
+/// Empty without contenders. Warns where configurations exchange differently and no accuracy shows the cost,
+/// where accuracies of very different numbers of updates have one learning rate, and where the intervals of
+/// the best ones overlap.
 Headline headline_of(const std::vector<Contender>& contenders);
 
 /// The first two of these warnings, for other comparisons than that of a headline.

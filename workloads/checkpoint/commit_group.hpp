@@ -1,5 +1,4 @@
-// The ranks that commit together, what each of them has to do with a commit, and of what they notify each
-// other. Pure.
+// The ranks that commit together, the part of each in a commit, and their messages to each other. Pure.
 #pragma once
 
 #include <cstdint>

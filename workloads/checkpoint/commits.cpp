@@ -82,7 +82,8 @@ void Commits::count_from(std::int64_t round) {
   if (group_.decides()) decider_.begin(context_.now(), last);
 }
 
-/// The worker that has decided before continues; another one decides with what that one has sent to all.
+/// The worker that has decided before continues. Another worker decides with the data that the former one
+/// has sent to all.
 void Commits::follow_from(std::int64_t round) {
   own_.begin_at(round);
   decider_.postpone();

@@ -89,7 +89,7 @@ class CostModel {
   double slowdown(const Work& work) const { return priced_->slowdown(work.kind); }
 
  private:
-  /// Its time is part of what the host states of its server.
+  /// Its time is part of the costs of a server that the host states.
   bool is_stated(Work::Kind kind) const;
   Seconds from_device(const Work& work) const;
   /// Of a pass. Buckets and samples in proportion; other devices by the ratio of the rates.

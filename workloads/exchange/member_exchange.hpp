@@ -59,7 +59,7 @@ class MemberExchange {
 
   // ---- Over servers, the servers do the following ----
 
-  /// The deals with what counts of the present one; empty: all as when the job began.
+  /// The deals, with the samples of the present one that count; empty: all as when the job began.
   virtual sampling::Deals changed_deals() const { return {}; }
   /// While the members agree on a change, none takes samples.
   virtual bool knows_members() const { return true; }

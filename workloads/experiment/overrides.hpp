@@ -52,8 +52,9 @@ void apply_assignments(Experiment& experiment, std::vector<Assignment> assignmen
 std::vector<Assignment> override_variants(Experiment& experiment, const std::vector<Assignment>& layer,
                                           const HasOption& has_option);
 
-/// The same for what jobs set over an experiment and its variant (empty: none), and for the layer's
-/// assignments to jobs, which are added. Pre: the layer is not yet applied to the experiment or its variants.
+/// The same for the keys of jobs over an experiment and its variant (empty: none), and for the layer's
+/// assignments to jobs, which are added. Pre: the layer is not yet applied to the experiment or its
+/// variants.
 void override_jobs(std::vector<Assignment>& of_jobs, const Experiment& experiment, const std::string& variant,
                    const std::vector<Assignment>& layer, const HasOption& has_option);
 

@@ -111,7 +111,7 @@ std::optional<std::int64_t> lag_of_visits(const RunInfo& info) {
   return is_visited ? std::optional(std::get<std::int64_t>(lag->second)) : std::nullopt;
 }
 
-/// Since when each sample has had its importance.
+/// Since when each sample has had its present importance.
 class ImportanceAges {
  public:
   ImportanceAges(std::int64_t lag, std::size_t set) : lag_(lag), visited_in_(set, never) {}

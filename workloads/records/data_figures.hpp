@@ -1,5 +1,5 @@
-// How samples reached the workers of a job with cache nodes, from its records: by class and epoch, with what
-// was possible. `data` of summary.json. Pure.
+// How samples reached the workers of a job with cache nodes, from its records: by class and epoch, with the
+// possible best. `data` of summary.json. Pure.
 #pragma once
 
 #include <cstdint>

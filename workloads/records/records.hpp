@@ -217,7 +217,8 @@ struct Journal {
   std::int64_t discarded_messages = 0;  ///< where workers may depart: see Context::discarded_messages
   std::int64_t dropped_samples = 0;     ///< of pushes that the first server shard dropped
 
-  /// Adds figures that follow from what the rank recorded, and take long to compute. Not sent to other ranks.
+  /// Adds figures that are computed from the records of the rank, and need much time. Not sent to other
+  /// ranks.
   std::vector<std::function<void(Journal&)>> later;
 
   /// Computes them, once. To be called on each rank when the time of the job has ended.

@@ -210,9 +210,9 @@ void SampleVisits::begin_epoch(std::int64_t epoch) {
     weight_of_[static_cast<std::size_t>(list_->ids[i])] = list_->weights[i];
 }
 
-/// The first worker collects the losses of all parts and sends all of them to each worker, with their samples
-/// where these may be others than those of the list, and with what caches hold where lists depend on it.
-/// Modelled mathematics sends messages of the same sizes, and what caches hold.
+/// The first worker collects the losses of all parts and sends all of them to each worker: with their
+/// samples, where these may differ from those of the list, and with the content of caches, where lists
+/// depend on it. Modelled mathematics sends messages of the same sizes, and the content of caches.
 void SampleVisits::exchange_losses() {
   const std::size_t each = sizeof(float) + (data_.may_replace() ? sizeof(SampleId) : 0);
   const bool real = !table_.empty(), has_contents = real || resident_lists_;

@@ -50,7 +50,7 @@ class TextSource {
   std::uint64_t left_;  ///< bytes of the file that belong to this text and are not in the buffer
   std::vector<char> buffer_;
   const char* next_ = nullptr;  ///< in the buffer
-  const char* end_ = nullptr;   ///< of what is read into the buffer
+  const char* end_ = nullptr;   ///< of the bytes in the buffer
   std::uint64_t passed_ = 0;    ///< characters of the text before the buffer
   std::uint64_t token_ = 0;     ///< where the last token ended
 };

@@ -82,7 +82,7 @@ struct Metadata {
   bool has_shapes = false;
 };
 
-/// Counts of what was read and left out.
+/// Numbers of events and places that were read and left out.
 struct ReadingReport {
   std::uint64_t bytes = 0;               ///< of the unpacked text
   std::uint64_t events = 0;              ///< spans of the CPU and GPU, also those that are not kept

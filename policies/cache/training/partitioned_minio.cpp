@@ -41,7 +41,7 @@ class PartitionedMinio final : public CachePolicy {
   void on_peer(const PeerChange& change, Decisions&) override { shares_.note(change); }
 
   /// The samples that this node keeps are here when the first epoch has ended. A node that has begun later
-  /// reads them. Free room is filled with copies of what others keep, in an order of this node's own.
+  /// reads them. Free room is filled with copies of other nodes' samples, in this node's own order.
   void on_idle(Bytes room, Decisions& decisions) override {
     if (!first_epoch_ended_) return;
     for (; next_own_ < setting_.manifest.samples; ++next_own_) {

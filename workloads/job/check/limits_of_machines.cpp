@@ -1,4 +1,4 @@
-// Limits of machines that depart, of what follows, and of commits.
+// Limits of departures, of recovery, and of commits.
 #include "workloads/job/check/limits.hpp"
 #include "workloads/job/placement/host_lifetime.hpp"
 #include "workloads/job/placement/roster.hpp"

@@ -38,7 +38,7 @@ bool has_part_in_commits(const Job& job, Rank rank);
 /// The directory whose checkpoints/ has what ranks on that host commit, and the states of jobs without
 /// commits: `directory`, the result directory, or the folder that represents the host's own disk or memory.
 std::string commit_directory(const CommitPlan& plan, const std::string& directory, const std::string& host);
-/// The rank that keeps copies of what ranks on that host commit; none: no rank does.
+/// The rank that keeps copies of the commits of ranks on that host; none: no rank does.
 std::optional<Rank> keeper_of(const Roster& roster, const CommitPlan& plan, const std::string& host);
 /// The ranks whose parts it keeps.
 std::vector<Rank> wards_of(const Job& job, Rank keeper);

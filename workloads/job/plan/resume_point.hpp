@@ -21,8 +21,8 @@ struct ResumePoint {
   /// The servers' policies continue from their state; otherwise they are new.
   bool policies_continue = false;
   /// Number of workers of the interrupted job, if this job has another number; 0: the same. Each worker
-  /// continues from what workers have in common. Those that the interrupted job had too also continue from
-  /// their own state.
+  /// continues from the common state of workers. Workers of the interrupted job also continue from their own
+  /// state.
   int former_workers = 0;
   /// Number of workers to which learning rate and batch refer, if it is not that of this job; 0: it is.
   int all_workers = 0;

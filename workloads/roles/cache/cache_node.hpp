@@ -1,17 +1,17 @@
-// The cache node: serves batches to workers from its tiers, and reads what is not there, as the cache policy
-// decides. It receives, sends, waits and records. Its service decides which batch has what, and what is read
-// where (CacheService).
+// The cache node: serves batches to workers from its tiers, and reads samples that are not there, as the
+// cache policy decides. It receives, sends, waits and records. Its service decides which samples a batch
+// has, and from where each is read (CacheService).
 //
 // Requests are served while reads for others are in progress: a batch is sent when its last sample is there.
-// Where the policy plans with epochs, an epoch begins when all workers of the node ask for samples of it.
-// Other cache nodes may ask it for samples (data.peers). Where a directory knows which node has what, a
-// request is decided after the directory has answered. The node may serve several jobs (data.shared), each
-// with epochs and records of its own.
+// Where the policy plans with epochs, an epoch begins when all workers of the node have requested samples of
+// it. Other cache nodes may request samples from it (data.peers). Where a directory knows the samples of
+// nodes, a request is decided after the directory has answered. The node may serve several jobs
+// (data.shared), each with epochs and records of its own.
 //
-// Workers may come and go. The node ends what is open with a worker that is gone. Another worker in its slot
-// begins after that. The node may depart itself, and another one come in its slot (CacheNodeSlot). Other
-// nodes and stores may depart and come back, too: samples of a node then come from the store, those of a
-// store when it is back.
+// Workers may come and go. The node ends the open operations with a worker that is gone. Another worker in
+// its slot begins after that. The node may depart itself, and another one come in its slot (CacheNodeSlot).
+// Other nodes and stores may depart and come back, too: samples of a node then come from the store, those of
+// a store when it is back.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// The place of a cache node whose machine may depart: one node after the other lives in it. Each begins with
-// empty tiers, or with what its disk has kept (data.keep).
+// The slot of a cache node whose machine may depart: it has one node after the other. Each begins with empty
+// tiers, or with the samples that its disk has kept (data.keep).
 #pragma once
 
 #include "workloads/checkpoint/record_files.hpp"

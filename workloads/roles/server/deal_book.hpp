@@ -64,7 +64,7 @@ class DealBook {
   int told(int worker) const { return static_cast<int>(told_.at(static_cast<std::size_t>(worker))); }
   /// Numbers of tell_all(); 0: nothing is dealt.
   std::int64_t count_numbers(std::span<const std::int64_t> counted) const;
-  /// The deals, with what counts of the present one; empty: as when the job began.
+  /// The deals, with the samples of the present one that count; empty: as when the job began.
   sampling::Deals changed(std::span<const std::int64_t> counted) const;
 
  private:

@@ -44,8 +44,8 @@ LaunchSetting launch_setting(std::span<const Job> jobs, const RunOptions& option
 std::optional<ClusterUse> use_cluster(const RunOptions& options, const Experiment& experiment);
 void note_cluster(LaunchSetting& setting, const ClusterUse& cluster);
 
-/// After a launch that failed: bad input that only a rank finds leaves no half-written result directory; any
-/// other error marks it, and `message` says so then.
+/// After a launch that failed. After bad input that only a rank finds, removes a half-written result
+/// directory. After any other error, marks the directory and adds that to `message`.
 void leave_failed(const std::string& directory, int exit_code, std::string& message);
 
 /// Launches a job and shows its progress. `where`: " on the machines"; `guards`, `kill`: may be empty.

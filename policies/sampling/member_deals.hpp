@@ -12,10 +12,10 @@
 
 namespace tandem::sampling {
 
-/// Workers live in slots. Each deal has places, one for each of its workers. A worker that joins continues
-/// in a place whose worker has left. If then every place has a worker and every worker a place, nothing is
-/// dealt. Otherwise the rest of the epoch of all places is dealt anew to the present workers. Samples that a
-/// worker has taken and that never count are taken again.
+/// Each deal has places, one for each of its workers. A worker that joins continues in a place whose worker
+/// has left. If then every place has a worker and every worker a place, nothing is dealt. Otherwise the rest
+/// of the epoch of all places is dealt anew to the present workers. Samples that a worker has taken and that
+/// never count are taken again.
 class MemberDeals {
  public:
   struct Rules {

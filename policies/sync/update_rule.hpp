@@ -22,9 +22,9 @@ struct DelayCompensation {
   double memory = 0.0;
 };
 
-/// The mean change d of a round goes through an outer optimiser: v = momentum v + d, and the model moves by
-/// rate v, or by rate (d + momentum v) with Nesterov momentum. Source: Wang et al., ICLR 2020; Douillard et
-/// al., 2023.
+/// An outer optimiser applies the mean change d of a round: v = momentum v + d, and the model moves by rate
+/// v, or by rate (d + momentum v) with Nesterov momentum. Source: Wang et al., ICLR 2020; Douillard et al.,
+/// 2023.
 struct OuterMomentum {
   double rate = 1.0;
   double momentum = 0.0;

@@ -329,7 +329,7 @@ bool have_several(const std::vector<Identity>& gpus) {
   return static_cast<std::ptrdiff_t>(gpus.size()) - std::ranges::count(gpus, Identity{}) >= 2;
 }
 
-/// Takes ranks whose GPUs have no library out of `gpus`; one of them says so. Collective.
+/// Removes ranks whose GPUs have no library from `gpus`; one of them prints a note. Collective.
 void leave_out_without_library(MPI_Comm communicator, bool is_missing, const std::string& reason,
                                std::vector<Identity>& gpus) {
   int rank = 0;

@@ -90,7 +90,7 @@ class Prober {
   static constexpr int payload_tag = 2;
   static constexpr std::int64_t by_library = -1;
 
-  /// As the transport does: the place of the payload goes ahead.
+  /// As in the transport: the place of the payload is sent first.
   void exchange(NodeRoute route) {
     const auto size = static_cast<int>(out_.size());
     const auto reserved = route == NodeRoute::library ? std::nullopt : memory_.reserve(size);

@@ -32,8 +32,8 @@ class DepartingServer {
   void put_next(Pending& wait);
   /// The operation of put_next has ended. True: the server takes requests from now on.
   bool advance(const Completion& ended);
-  /// This rank asks for nothing more. `last`: the operation of put_next that has not ended, or empty. True:
-  /// the server is, or will be, ready for a note that says so.
+  /// This rank has no further requests. `last`: the operation of put_next that has not ended, or empty.
+  /// True: the server is, or will be, ready for a note about it.
   bool close(Pending& last);
 
  private:

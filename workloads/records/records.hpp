@@ -13,7 +13,7 @@
 
 namespace tandem {
 
-/// Where a step's time goes; the phases of a step add up to its duration.
+/// The parts of a step's time; the phases of a step add up to its duration.
 enum class Phase : std::uint8_t { load, forward, backward, update, query, exchange };
 inline constexpr int phase_count = 6;
 inline constexpr std::array<const char*, phase_count> phase_names = {"load",   "forward", "backward",
@@ -170,7 +170,7 @@ struct MembershipRecord {
   std::string event = {};
   std::string cause = {};  ///< of departures: "left", "revoked", "lost"
   std::int64_t view = 0;   ///< number of the view of the members: changes of their set so far
-  /// Of what lives in the machine: "worker", "cache-node", "server and steward"; empty: the row is about all.
+  /// Roles on the machine: "worker", "cache-node", "server and steward"; empty: the row is about all.
   std::string role = {};
 };
 

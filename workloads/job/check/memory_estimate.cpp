@@ -157,7 +157,7 @@ RankMemory of_cache_node_for_job(const Job& job) {
   // The batches that are being sent, and the samples that were just read, for each of its workers. Those that
   // a store sends are received apart from the batch to which they belong.
   const bool has_stores = !job.roster().ranks_of(Role::store).empty();
-  // About as much goes to other nodes as comes from them.
+  // About as many samples are sent to other nodes as come from them.
   const std::int64_t asked = data.prefetch() + 1;
   const std::int64_t batches =
       data.prefetch() + 2 + (has_stores ? asked : 0) + (data.asks_peers() && nodes > 1 ? 2 * asked : 0);

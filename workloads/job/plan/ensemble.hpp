@@ -19,8 +19,8 @@ int replicas_of(const Experiment& experiment);
 /// empty: it has an ensemble, or needs none.
 std::string no_ensemble_reason(const Experiment& experiment);
 
-/// Whether the computing times of steps vary by the spread of the devices in this simulation of the job:
-/// physics.noise says so, or it is a replica (a repetition above 0 of a job with an ensemble) without a
+/// Whether the computing times of steps vary by the spread of the devices in this simulation of the job: by
+/// physics.noise, or because it is a replica (a repetition above 0 of a job with an ensemble) without a
 /// profile's noise.
 bool draws_spread(const Experiment& experiment, int repetition);
 /// Whether its workers also start at drawn times, which only replicas do.

@@ -14,7 +14,7 @@ std::vector<NeededMachine> needed_machines(const Job& job);
 
 /// Some departures of machines end a generation: the job then starts again.
 bool has_drawn_generations(const Job& job);
-/// The job is launched again when a rank dies. Either its experiment says so, or it recovers in place and
+/// The job is launched again when a rank dies: by its experiment; or because it recovers in place and
 /// commits its state, with values or because needed machines depart.
 bool has_generations(const Job& job);
 /// In place, only departures of needed machines end a generation; workers come and go while the others

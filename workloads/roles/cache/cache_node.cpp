@@ -156,8 +156,8 @@ void CacheNode::take(const SampleRead& read) {
   perform(service_.settle(read, context_.now()));
 }
 
-/// When its workers have ended, the node asks no others, and says so to them. It serves the others until
-/// each of them has said the same.
+/// When its workers have ended, the node notifies the others that it has no further requests. It serves them
+/// until each of them has sent the same.
 void CacheNode::end_peer_reads() {
   if (ended_peer_reads_ || awaits_workers() || !std::ranges::all_of(sources_.peers(), &PeerSource::is_idle))
     return;

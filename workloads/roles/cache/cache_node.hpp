@@ -37,7 +37,7 @@ namespace tandem {
 
 class CacheNode {
  public:
-  /// One life of the node: several nodes may live in the slot, one after the other.
+  /// One occupant of the slot; there may be several, one after the other.
   struct Life {
     int incarnation = 1;             ///< from 2 on, the node joins the running job
     RecordFiles* records = nullptr;  ///< to which the node adds its records; null: it has its own, and stays

@@ -1,4 +1,4 @@
-// The place of a rank without workers whose machine may depart: one occupant after the other lives in it.
+// The slot of a rank without workers whose machine may depart: it has one occupant after the other.
 #pragma once
 
 #include <functional>

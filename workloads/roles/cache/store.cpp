@@ -162,7 +162,7 @@ void Store::hear_steward(const Note& note) {
   wait_.back() = protocol::receive<"membership">(context_, *steward_);
 }
 
-/// Null: a worker that never asks this store. A read for it that is in progress ends. Reads that wait for
+/// Null: a worker that never uses this store. A read for it that is in progress ends. Reads that wait for
 /// the disk are dropped: nodes that come and go would otherwise keep it busy with reads for departed nodes.
 void Store::on_departed(Reader* reader) {
   // It may have ended by itself.

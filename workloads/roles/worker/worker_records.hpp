@@ -1,5 +1,5 @@
 // When a worker writes its records: with states and commits, after exchanges, and, where servers commit for
-// workers that come and go, when it learns of a commit. The next push then says so (RecordedCommits).
+// workers that come and go, when it learns of a commit. The next push then has that (RecordedCommits).
 #pragma once
 
 #include <algorithm>

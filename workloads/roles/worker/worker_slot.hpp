@@ -1,5 +1,5 @@
-// The place of a worker whose machine may depart: one worker after the other lives in it. Each begins
-// without the state of the one before.
+// The slot of a worker whose machine may depart: it has one worker after the other. Each begins without the
+// state of the one before.
 #pragma once
 
 #include <optional>

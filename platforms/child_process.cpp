@@ -131,7 +131,7 @@ std::string over_time_limit(const ChildResult& result) {
 ChildResult run_in_child(const std::function<void(const Emit&)>& task) {
   const Pipe output = make_pipe();
   const Pipe errors = make_pipe();
-  // What is buffered now would otherwise be printed by both processes.
+  // Otherwise both processes would print the buffered text.
   std::fflush(nullptr);
   const pid_t parent = getpid();
   const pid_t child = fork();

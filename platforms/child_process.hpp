@@ -1,4 +1,4 @@
-// Runs a function in a forked copy of this process, which its crash, abort or exit ends alone. Used where
+// Runs a function in a forked copy of this process: its crash, abort or exit ends the copy alone. Used where
 // SimGrid may crash; programs are started by runtime/process.
 #pragma once
 
@@ -18,17 +18,16 @@ struct ChildResult {
   int signal;  ///< the signal that ended it, or 0
 };
 
-/// Sends bytes to the parent immediately, so that they survive a later crash.
+/// Sends bytes to the parent immediately, so that a later crash does not lose them.
 using Emit = std::function<void(std::string_view)>;
 
-/// Limits of a child: of its processor time, of its time, and of the memory that it takes in addition to this
-/// process's.
+/// Limits of a child: its processor time, its time, and its memory in addition to that of this process.
 constexpr Seconds child_cpu_limit{120.0};
 constexpr Seconds child_time_limit{600.0};
 constexpr Bytes child_memory_limit{std::int64_t{8} << 30};
-/// What a child that reaches the last limit reports.
+/// The report of a child that reaches the limit of memory.
 std::string over_memory_limit();
-/// The limit of time that ended a child, with what was found; empty if none did.
+/// The limit of time that ended a child, as text; empty if none did.
 std::string over_time_limit(const ChildResult& result);
 
 /// Blocks until the copy has ended. The copy ends when this process does. Errors: WorldError when the system

@@ -1,4 +1,4 @@
-// The text that `tandem show PLATFORM.xml` prints. Reads nothing but its arguments.
+// The text that `tandem show PLATFORM.xml` prints. Made from the arguments alone.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace tandem::platforms {
 /// newline.
 std::string describe(const Description& description, const Topology& topology);
 
-/// What `tandem simulate` refuses and what ends a simulation; empty when there is nothing.
+/// The elements that `tandem simulate` refuses, or that end a simulation; empty when there are none.
 std::string describe(const std::vector<Unsupported>& unsupported);
 
 }  // namespace tandem::platforms

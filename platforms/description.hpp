@@ -1,4 +1,4 @@
-// A platform as plain data, for the rank program too: without SimGrid or Boost.
+// A platform as plain data without SimGrid or Boost, so that the rank program can use it.
 #pragma once
 
 #include <map>
@@ -18,11 +18,11 @@ struct Device {
   BytesPerSecond memory_rate;  ///< sustained by streaming kernels (update, reduce), bytes moved per second
   Seconds launch;              ///< fixed cost of starting one piece of work
   bool is_gpu = false;
-  /// Sustained in the other precisions of the data sheet.
+  /// By other precisions of the data sheet: the sustained speed.
   std::map<Precision, FlopsPerSecond> other_speeds = {};
-  /// Derived from a host's `speed`, which the platform file states for whatever precision its jobs use.
+  /// Derived from a host's `speed`, which holds for the precision of any job.
   bool has_one_speed = false;
-  /// A GPU's own; of a board, that of its host. Empty: not known, or sold in several sizes.
+  /// Memory of a GPU; for a board, that of its host. Empty: not known, or sold in several sizes.
   std::optional<Bytes> memory = {};
   std::string source = {};  ///< of the figures; empty outside the catalogue
   double spread = 0.03;     ///< coefficient of variation of the computing time of a step
@@ -32,8 +32,8 @@ struct Device {
   bool gives(Precision precision) const;
   /// "fp32 | fp16": all precisions in which a speed is given.
   std::string given_precisions() const;
-  /// Work in this precision; that of fp32 where none is given. tf32 is permission to round, so a device
-  /// without it (before NVIDIA's Ampere, or a processor) really computes in fp32.
+  /// Speed in this precision, or in fp32 where none is given. tf32 is permission to round: a device without
+  /// it (before NVIDIA's Ampere, or a processor) really computes in fp32.
   FlopsPerSecond speed_for(Precision precision) const;
   /// The precision of speed_for() as a name; empty where the platform file states one speed for all.
   std::string precision_of_speed_for(Precision precision) const;
@@ -58,13 +58,13 @@ struct Host {
   std::map<std::string, std::string> properties;
 };
 
-/// "speed 1 Gf x 1 core is 1 Gflop/s, ...": of a host with a device, whose rate in fp32 the stated speed
-/// misses by more than 1 %, although a reader may take it for the rate that counts; empty: none. The speed of
-/// a host with a GPU and several cores is that of its cores.
+/// "speed 1 Gf x 1 core is 1 Gflop/s, ...": for a host with a device whose fp32 rate differs from the stated
+/// `speed` by more than 1 %. A reader may take that `speed` for the rate that counts. Empty: no such
+/// difference. The `speed` of a host with a GPU and several cores is that of its cores.
 std::string ignored_speed(const Host& host);
 
-/// Whether two hosts without disks differ in their names alone; hosts with disks differ in those of the
-/// disks.
+/// Whether two hosts differ in their names alone. Hosts with disks are never alike, because the disks have
+/// names.
 bool alike(const Host& a, const Host& b);
 
 struct Link {
@@ -90,7 +90,7 @@ struct Description {
 const std::vector<Device>& device_catalog();
 /// Errors: ConfigError with the nearest device name and all known ones.
 const Device& find_device(const std::string& name);
-/// How a platform file gives a device that is not in the catalogue.
+/// How a platform file describes a device that is not in the catalogue.
 extern const char* const device_of_ones_own;
 
 }  // namespace tandem::platforms

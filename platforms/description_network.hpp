@@ -29,7 +29,7 @@ struct Network {
   std::vector<std::string> hosts;
   std::vector<Channel> channels;
   /// hosts x hosts, also from a host to itself; absent where there is no route. Empty when only a sample of
-  /// routes is known; `typical` is then used for every pair.
+  /// routes is known: then `typical` is used for every pair.
   std::vector<std::optional<Route>> routes;
   /// Slowest of the sampled routes.
   struct Typical {
@@ -39,12 +39,12 @@ struct Network {
   /// Host indices, ordered so that near hosts are adjacent: one order by links on the route, one by
   /// bandwidth.
   std::vector<std::vector<int>> orders;
-  /// Groups of hosts with more and more links between them, from racks to halves of the network: each level
-  /// gives each host the number of its group. A single group of all hosts, or groups of one host, are not
+  /// Groups of hosts, from racks to halves of the network: each level gives each host the number of its
+  /// group, and later levels have larger groups. A single group of all hosts, or groups of one host, are not
   /// levels.
   std::vector<std::vector<int>> levels;
 
-  /// False before a platform was loaded.
+  /// False until a platform has been loaded.
   bool known() const { return !hosts.empty(); }
 };
 

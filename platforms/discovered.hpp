@@ -1,4 +1,4 @@
-// Writes the platform file of machines and the network that was found between them.
+// Writes the platform file of discovered machines and of the network between them.
 #pragma once
 
 #include <string>

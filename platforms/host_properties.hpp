@@ -7,9 +7,9 @@
 
 namespace tandem::platforms {
 
-/// The text of the platform file `path` with these properties in the elements <host> of `hosts`, instead of
-/// all that the elements have of the names in `replaced`. Errors: ConfigError when the file has no such
-/// element, because a cluster declares the host, for example.
+/// The text of the platform file `path`, with new properties in the elements <host> of `hosts`. Properties
+/// with a name in `replaced` are removed from these elements first. Errors: ConfigError when the file has no
+/// such element, for example because a cluster declares the host.
 std::string with_host_properties(const std::string& path, const std::vector<std::string>& hosts,
                                  const std::map<std::string, std::string>& properties,
                                  const std::vector<std::string>& replaced);

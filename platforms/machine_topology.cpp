@@ -12,7 +12,7 @@
 namespace tandem::platforms {
 namespace {
 
-/// The elements of a file, with messages that name its lines.
+/// The elements of a file. Messages name their lines.
 class TopologyFile {
  public:
   TopologyFile(std::string path, const std::string& what, const std::string& root)

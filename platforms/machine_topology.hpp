@@ -1,4 +1,4 @@
-// What is inside a machine, as two tools write it into XML files: NCCL (NCCL_TOPO_DUMP_FILE) and hwloc
+// The parts of a machine as two tools write them into XML files: NCCL (NCCL_TOPO_DUMP_FILE) and hwloc
 // (lstopo FILE.xml).
 #pragma once
 
@@ -23,17 +23,17 @@ struct MachineTopology {
   std::optional<Bytes> memory;  ///< of all NUMA nodes
   std::string processor;        ///< model; empty: not known
   std::vector<Gpu> gpus;
-  std::vector<Adapter> adapters;  ///< of networks
+  std::vector<Adapter> adapters;  ///< network adapters
 };
 
-/// Errors: ConfigError with file and line, also for figures that are none.
+/// Errors: ConfigError with file and line, also for figures that are not numbers.
 MachineTopology read_nccl_topology(const std::string& path);
 /// Of hwloc 2. Errors: as read_nccl_topology.
 MachineTopology read_hwloc_topology(const std::string& path);
 
-/// Adds what the topology says to the host: its number of cores, and the properties memory, tandem:processor,
-/// tandem:gpus, tandem:nvlink (of the GPU that has the least), tandem:network. It replaces what was found
-/// without the file.
+/// Adds figures of the topology to the host: its number of cores, and the properties memory,
+/// tandem:processor, tandem:gpus, tandem:nvlink (of the GPU with the least), tandem:network. They replace
+/// figures that were found without the file.
 void add_topology(const MachineTopology& topology, Host& host);
 
 }  // namespace tandem::platforms

@@ -1,4 +1,4 @@
-// Computes which hosts of a topology are near each other.
+// Computes the distances between the hosts of a topology, and groups near hosts.
 #pragma once
 
 #include "platforms/description_network.hpp"

@@ -158,7 +158,7 @@ void check_version(const PlatformXml& xml) {
                                     : "the file was written for a newer SimGrid than the installed one"));
 }
 
-/// SimGrid needs about 2 kB for a host: it must not fill the memory before anybody sees a message.
+/// SimGrid needs about 2 kB for a host. The check comes before it fills the memory.
 void check_host_count(const PlatformXml& xml) {
   const long long count = xml.host_count();
   if (count <= most_hosts) return;
@@ -186,7 +186,7 @@ void announce_many_hosts(const PlatformXml& xml) {
     std::fprintf(stderr, "tandem: %s: SimGrid builds %lld hosts\n", xml.path().c_str(), xml.host_count());
 }
 
-/// "lab.xml:12: host 'a'"; of what a cluster declares, the place of the cluster.
+/// "lab.xml:12: host 'a'"; for a host that a cluster declares, the place of the cluster.
 std::string place_of(const PlatformXml& xml, const char* element, const std::string& name) {
   if (const XmlElement* const declared = xml.find(element, name)) return xml.place(*declared);
   const std::string text = std::string(element) + " '" + name + "'";

@@ -1,5 +1,5 @@
-// Reads one platform file: what SimGrid made of it, in the child process that has loaded it, and the rest in
-// this process.
+// Reads one platform file: hosts and links from SimGrid, in the child process that has loaded the file, and
+// the rest in this process.
 #pragma once
 
 #include <algorithm>
@@ -48,12 +48,13 @@ class PlatformReader {
   explicit PlatformReader(const std::string& path);
 
   const PlatformXml& xml() const { return xml_; }
-  /// To be called in the child, before SimGrid loads the file.
+  /// Call it in the child, before SimGrid loads the file.
   void watch();
-  /// Hosts without devices, and links; to be called in the child. Errors: ConfigError for figures out of
-  /// range, among them those that JSON cannot express.
+  /// Hosts without devices, and links. Call it in the child. Errors: ConfigError for figures out of range,
+  /// also those that JSON cannot express.
   Description read(const simgrid::s4u::Engine& engine) const;
-  /// A description of `read` on its way out of the child. Errors: ConfigError for names that are not UTF-8.
+  /// A description from `read`, as text that the child sends to its parent. Errors: ConfigError for names
+  /// that are not UTF-8.
   static std::string to_line(Description description);
   /// The whole description. Errors: ConfigError for bad properties of hosts, and when there are no hosts.
   Description from_line(const std::string& line) const;

@@ -1,5 +1,5 @@
-// The elements of a platform file and their lines, as XML: SimGrid's own messages name neither. What an
-// element means is SimGrid's business.
+// The elements of a platform file and their lines, as XML: SimGrid's own messages name neither. SimGrid
+// interprets the elements; this code does not.
 #pragma once
 
 #include <map>
@@ -12,7 +12,7 @@ namespace tandem::platforms {
 struct XmlElement {
   std::string name;
   std::map<std::string, std::string> attributes;
-  std::string text;  ///< between its tags, of all its parts
+  std::string text;  ///< all text between its tags
   int line;
   int parent;  ///< index of the element that contains it; -1 for the root
 

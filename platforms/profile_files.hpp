@@ -1,5 +1,5 @@
-// Finds and reads the profiles of platform files, which are files of their own or stand in <trace> elements.
-// Knows nothing of what the lines of a profile mean.
+// Finds and reads the profiles of platform files. A profile is a file of its own, or text in a <trace>
+// element. The lines of a profile are not interpreted here.
 #pragma once
 
 #include <filesystem>
@@ -9,17 +9,17 @@
 
 namespace tandem::platforms {
 
-/// A profile and where it stands.
+/// A profile and its place.
 struct ProfileText {
   std::string place;    ///< the profile's file, or the element that contains it
   std::string text;     ///< empty also where the file cannot be read
-  double period = 0.0;  ///< after which it repeats, where the text does not say; 0 or less: it does not
+  double period = 0.0;  ///< period, where the text has none; 0 or less: it does not repeat
 };
 
 /// Like SimGrid: relative to the platform file, then to the working directory.
 std::filesystem::path profile_path(const PlatformXml& xml, const std::string& name);
 ProfileText read_profile(const PlatformXml& xml, const std::string& name);
-/// Of a <trace> element.
+/// The profile of a <trace> element.
 ProfileText read_trace(const PlatformXml& xml, const XmlElement& trace);
 
 /// Empty also where the file cannot be read.

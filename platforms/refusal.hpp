@@ -1,5 +1,5 @@
-// The one message about a platform file that SimGrid refuses: SimGrid names the line, the element, the
-// expected and the found value in some of its messages, and none of them in others.
+// The message about a platform file that SimGrid refuses. It always names line, element, expected and found
+// value; SimGrid's own messages name them in some cases only.
 #pragma once
 
 #include "platforms/child_process.hpp"

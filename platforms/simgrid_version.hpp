@@ -40,9 +40,9 @@ inline constexpr const char* precision_flag = "surf/precision";
 /// searches all of it whenever one ends.
 inline constexpr bool searches_all_messages = SIMGRID_VERSION < 40000;
 
-/// Whether a callback on the creation of links hears of them in the order of the file, and of whole
-/// SPLITDUPLEX links after their halves; else, of the links of a zone in the order of their names, and of
-/// halves only.
+/// Whether SimGrid calls the callback on the creation of links in the order of the file, and for a whole
+/// SPLITDUPLEX link after its halves. Otherwise it calls it for the links of a zone in the order of their
+/// names, and for halves only.
 inline constexpr bool announces_links_in_order = SIMGRID_VERSION < 40000;
 
 /// Whether a cluster with a `topology` may be the outermost zone of a file; else SimGrid crashes on it.

@@ -13,8 +13,8 @@ namespace tandem::platforms {
 /// off are left out. Errors: ConfigError naming the profile's file and line.
 std::map<std::string, std::string> lifetimes_of_states(const PlatformXml& xml);
 
-/// The text of the platform file without these profiles, so that its hosts stay up in SimGrid. Names of files
-/// in it are relative to `folder`, where the copy will lie: SimGrid knows no absolute ones.
+/// The text of the platform file without these profiles, so that its hosts stay up in SimGrid. File names in
+/// it become relative to `folder`, where the copy will be: SimGrid does not accept absolute ones.
 std::string without_host_states(const PlatformXml& xml, const std::string& folder);
 
 }  // namespace tandem::platforms

@@ -286,7 +286,7 @@ Topology::Flow Topology::flow_across(const std::vector<bool>& half, bool from_ha
   }
   for (const auto& [from, to] : joined) add_arc(graph, from, to, kUnlimited);
   Flow flow{boost::boykov_kolmogorov_max_flow(graph, source, sink), {}};
-  // What the source still reaches is black: its border is the narrowest cut.
+  // Vertices that the source still reaches are black: their border is the narrowest cut.
   const auto reached = [&](std::size_t vertex) {
     return get(boost::vertex_color, graph, vertex) == boost::black_color;
   };

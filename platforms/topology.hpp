@@ -29,7 +29,7 @@ struct Bisection {
   bool exact = false;  ///< false: some other split may be narrower; with all routes known, an upper bound
 };
 
-/// The channels that limit what one group of hosts can send to all others.
+/// The channels that limit the traffic from one group of hosts to all others.
 struct Cut {
   BytesPerSecond bandwidth;           ///< of all its channels: the maximum flow
   std::vector<std::string> channels;  ///< names; empty if there is no route

@@ -33,8 +33,8 @@ using Pairs = std::vector<Topology::Pair>;
 // SimGrid throws, aborts or crashes where a zone lacks a route, depending on the routing. Each crash costs a
 // new child; after this many, the remaining routes count as unknown.
 constexpr int kCrashLimit = 64;
-// Two zones of which so many pairs of hosts, and no other pair, made SimGrid abort have no route between
-// them. An abort takes 0.1 ms, and there can be tens of thousands.
+// Number of pairs of hosts after which two zones have no route between them, if SimGrid aborted for all of
+// these pairs. An abort takes 0.1 ms, and there can be tens of thousands.
 constexpr int kAbortsOfApartZones = 3;
 constexpr int kSampledPartners = 12;
 constexpr std::size_t kOverviewHosts = 2048;
@@ -177,12 +177,12 @@ ChildResult ask_routes(const Question& question, std::size_t first) {
       [&](s4u::Engine& engine, const Emit& emit) { write_routes(engine, question, first, emit); });
 }
 
-/// Puts together what the children answered; a channel has the same name in each, but another number.
+/// Combines the answers of the children; a channel has the same name in each, but another number.
 class AnswerReader {
  public:
   explicit AnswerReader(const Pairs& pairs) : pairs_(pairs) {}
 
-  /// Reads what one child emitted; returns how many pairs it answered.
+  /// Reads the output of one child; returns the number of pairs that it answered.
   std::size_t read(const ChildResult& result, std::size_t first) {
     std::istringstream lines(result.output);
     std::string line;

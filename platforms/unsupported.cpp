@@ -39,7 +39,7 @@ std::vector<ProfileEvent> events_of(const std::string& text) {
   return events;
 }
 
-/// What a profile changes, by the attribute of its file and by the kind of a <trace_connect>.
+/// The property that a profile changes, by the attribute of its file and by the kind of a <trace_connect>.
 struct ProfileUse {
   const char* attribute;
   const char* connect_kind;  ///< empty for attributes that only old files and <peer> have

@@ -1,5 +1,4 @@
-// What a simulation cannot do of a platform file that SimGrid loads: found in the file, before SimGrid
-// crashes on it.
+// Finds elements of a platform file that SimGrid loads but cannot simulate, before SimGrid crashes on them.
 #pragma once
 
 #include <string>
@@ -12,7 +11,7 @@ namespace tandem::platforms {
 struct Unsupported {
   std::string message;            ///< file, line, element, what was expected and what was found
   bool is_refused = true;         ///< false: the simulation starts, and may end with an error
-  bool is_of_some_hosts = false;  ///< only a job with a rank on one of `hosts` meets it
+  bool is_of_some_hosts = false;  ///< only jobs with a rank on one of `hosts` are affected
   std::vector<std::string> hosts = {};
 };
 
@@ -23,8 +22,8 @@ struct Unsupported {
 /// which SimGrid 3.32 aborts or waits forever; hosts that are down when the simulation starts.
 std::vector<Unsupported> find_unsupported(const PlatformXml& xml);
 
-/// Errors: ConfigError for the first element that a job with ranks on `hosts` cannot be simulated with; as
-/// PlatformXml.
+/// Errors: ConfigError for the first element that prevents the simulation of a job with ranks on `hosts`;
+/// errors of PlatformXml.
 void check_can_simulate(const std::string& path, const std::vector<std::string>& hosts);
 
 }  // namespace tandem::platforms

@@ -18,7 +18,7 @@ class RankContext;
 /// An all-reduce that all its members start.
 struct AllReduceRendezvous {
   struct Member {
-    RankContext* context = nullptr;  ///< null: has not started it
+    RankContext* context = nullptr;  ///< null: the member has not started it
     std::uint32_t number = 0;        ///< of the member's operation
     Slice vector;
   };
@@ -35,8 +35,9 @@ struct AllReduceRendezvous {
 
 class AllReduceRendezvousTable {
  public:
-  /// The rank starts its next all-reduce over the members. Returns it if it was the last to do so; else null.
-  /// Pre: the rank is one of the members, and all start the same ones in the same order.
+  /// The rank starts its next all-reduce over the members. Returns the all-reduce if this rank was the last
+  /// to start it; otherwise null. Pre: the rank is one of the members, and all start the same ones in the
+  /// same order.
   std::unique_ptr<AllReduceRendezvous> join(std::span<const Rank> members, Channel channel, Rank rank,
                                             const AllReduceRendezvous::Member& self,
                                             const collectives::Element& element);

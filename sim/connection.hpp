@@ -1,5 +1,5 @@
-// The messages from one rank to another: one after the other, in the order they were sent, as over one TCP
-// connection or queue pair. Together they get one share of a link, however many messages wait.
+// The messages from one rank to another: one after the other, in the order of their sends, as over one TCP
+// connection or queue pair. Together they get one share of a link, whatever number of messages waits.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,7 @@ class Message final : public Finishable {
   Network::Timer* share_timer = nullptr;
   std::uint32_t next = no_operation;  ///< in the queue of unexpected messages
   Message* next_to_start = nullptr;   ///< the next one in its connection, or in the list of free messages
-  double ready_at_s = 0;              ///< since when only its connection has kept it from starting
+  double ready_at_s = 0;              ///< the time since when only its connection has delayed its start
   std::uint32_t index = 0;
   bool is_from_queue = false;      ///< comm and other_comm use the links after a queue only
   bool waits_for_receive = false;  ///< above the eager limit, and its receive is not posted yet
@@ -56,11 +56,11 @@ class Connection {
 
   const Network::Route& route() const { return route_; }
   Message& new_message();
-  /// One that no send and no receive of the rank belongs to.
+  /// A message that belongs to no send and no receive of the rank.
   Message& new_control();
   /// Keeps a message that has ended for the next send.
   void recycle(Message& message);
-  /// The message starts, or waits for those before it. Kernel context.
+  /// The message starts, or waits for earlier messages. Kernel context.
   void start(Message& message);
   /// The part of the message that was in flight arrived, or was lost. Kernel context.
   void part_over(Message& message, bool succeeded);
@@ -89,9 +89,9 @@ class Connection {
   double lead_ = 0;                    ///< see Network::terms_of
   std::uint64_t left_ = 0;             ///< bytes of the current message that follow the part in flight
   std::uint64_t part_ = 0;             ///< bytes in flight
-  std::uint64_t ahead_ = 0;            ///< bytes that the next part need not carry, see Network::Start
+  std::uint64_t ahead_ = 0;            ///< bytes that the next part does not carry, see Network::Start
   std::unique_ptr<LinkQueue> queue_;   ///< only if the route becomes narrower
-  bool waits_for_bytes_ = false;       ///< the current message goes on once more of it is in the queue
+  bool waits_for_bytes_ = false;       ///< the current message continues when more of it is in the queue
   bool lost_bytes_ = false;            ///< of the current message, before they reached the queue
   Message* to_accept_ = nullptr;       ///< first message whose send is not complete; null: none, or no buffer
   std::uint64_t accepted_behind_ = 0;  ///< bytes of later messages whose sends are complete

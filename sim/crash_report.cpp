@@ -28,7 +28,7 @@ class FixedText {
   void add(int value) { keep(std::to_chars(rest(), end(), value)); }
   void add(double value) { keep(std::to_chars(rest(), end(), value, std::chars_format::fixed, 6)); }
   void write_to(int file) const {
-    // A message that cannot be written has no other place to go.
+    // A message that cannot be written is lost.
     [[maybe_unused]] const ssize_t written = write(file, bytes_.data(), size_);
   }
 

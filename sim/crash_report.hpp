@@ -4,7 +4,7 @@
 
 namespace tandem::sim {
 
-/// What a rank did last.
+/// The last operation of a rank.
 struct LastOperation {
   int rank = -1;               ///< none yet
   const char* name = nullptr;  ///< a literal, which a signal handler can read

@@ -1,4 +1,4 @@
-// What SimGrid's activities report to when they end.
+// What SimGrid's activities call when they end.
 #pragma once
 
 namespace tandem::sim {

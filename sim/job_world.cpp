@@ -31,7 +31,7 @@
 namespace tandem::sim {
 namespace {
 
-/// Whether messages cost what was measured on a machine without emulated cluster.
+/// Whether messages have the costs that were measured on a machine without emulated cluster.
 bool is_twin(const Job& job) {
   return job.spec().experiment.physics.network != NetworkSource::platform &&
          job.devices().profile()->cluster.empty();
@@ -176,7 +176,7 @@ class Ranks {
   std::vector<std::unique_ptr<JobTimes>> times_;  ///< by job
 };
 
-/// What the ranks of each job record of it.
+/// The records of the ranks of each job.
 using JournalsOfJobs = std::vector<std::vector<Journal>>;
 
 JournalsOfJobs journals_for(std::span<const SharingJob> jobs, const JobWorldSetting& setting) {

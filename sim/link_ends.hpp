@@ -14,9 +14,9 @@ class LinkEnds {
   using Links = std::vector<simgrid::s4u::Link*>;
   using Ends = std::pair<simgrid::s4u::Host*, simgrid::s4u::Host*>;
 
-  /// Adds hosts to the platform that have no routes of their own: few, because sealing a platform can take
-  /// the cube of their number, but enough for some lists of links for each host of the job. Pre: the platform
-  /// is loaded, but not sealed.
+  /// Adds hosts without routes of their own to the platform. There are few of them, because sealing a
+  /// platform can take the cube of their number, but enough for some lists of links for each host of the
+  /// job. Pre: the platform is loaded, but not sealed.
   void make(std::size_t hosts);
   /// A message from the first of these hosts to the second uses exactly these links. The same links have the
   /// same hosts. None when all pairs of hosts are in use. Pre: at least one link.

@@ -12,8 +12,8 @@
 
 namespace tandem::sim {
 
-/// Brings the bytes of a connection over the links before the narrowest one, in chunks, as far ahead of the
-/// receiver as there is room in the queue. The connection takes them from the queue over the other links.
+/// Moves the bytes of a connection over the links before the narrowest one, in chunks, ahead of the receiver
+/// while the queue has room. The connection takes them from the queue over the other links.
 class LinkQueue final : public Finishable {
  public:
   /// The narrowing must outlive it. `arrived`: called when bytes have entered the queue, or, with false, when
@@ -30,11 +30,11 @@ class LinkQueue final : public Finishable {
   /// Bytes in the queue.
   std::uint64_t size() const { return size_; }
   /// Bytes that may start over the other links. Some of them may not be in the queue yet: the first bytes of
-  /// a chunk leave it while the last ones are on the way. They end there once they are in the queue.
+  /// a chunk leave it while the last ones are in flight. They arrive only after they have been in the queue.
   std::uint64_t portion() const { return std::min(size_ + on_the_way_, largest_); }
   /// These bytes of the queue have arrived at the receiver. Kernel context.
   void take(std::uint64_t bytes);
-  /// The message was lost, with so many bytes that had not arrived. Kernel context.
+  /// The message was lost, with this many bytes that had not arrived. Kernel context.
   void drop(std::uint64_t bytes);
 
   void finish(bool succeeded) override;
@@ -48,9 +48,9 @@ class LinkQueue final : public Finishable {
   std::function<void(bool)> arrived_;
   Network::Terms terms_;
   std::uint64_t largest_;             ///< chunk
-  std::uint64_t largest_message_;     ///< above, the queue holds too small a share of a message to matter
+  std::uint64_t largest_message_;     ///< above it, the queue holds too small a share of a message to matter
   std::deque<std::uint64_t> unsent_;  ///< bytes of each message that have not started
-  std::uint64_t on_the_way_ = 0;      ///< the chunk
+  std::uint64_t on_the_way_ = 0;      ///< of the chunk in flight
   std::uint64_t size_ = 0;
   std::uint64_t lost_ = 0;  ///< bytes of lost messages in the chunk
   simgrid::s4u::CommPtr comm_;

@@ -80,7 +80,7 @@ double time_alone_s(const Profile::Path& path, double size) {
 constexpr double least_latency_s = 1e-8;
 
 constexpr const char* window_property = "tandem:window";
-/// What Linux lets a window grow to, unless it is told otherwise: the third value of tcp_wmem. In bytes.
+/// To what Linux lets a window grow by default: the third value of tcp_wmem. In bytes.
 constexpr double usual_window = 4 << 20;
 
 /// The property of a link; one direction of a full-duplex link has those of the link.
@@ -203,7 +203,7 @@ void Network::started(Timer*& timer) {
   });
 }
 
-/// Of a message that is alone: its size less what the links pass in the measured time.
+/// For a message that is alone: its size minus the bytes that the links pass in the measured time.
 double Network::bytes_at_once(const Profile::Path& path, double bandwidth, double size) {
   // A path of another bandwidth passes a message of this size in the same time.
   const double scale = bandwidth / path.bandwidth;
@@ -226,8 +226,8 @@ Network::Start Network::start_of(const Route& route, double size) {
     const double idle_s = s4u::Engine::get_clock() - idle_since_s;
     return {0, std::min(bytes_at_once(*route.path, route.bandwidth, size), route.bandwidth * idle_s)};
   }
-  // Flows are served in turn: it waits for its first turn. What it does not pass at once is a part of the
-  // delay.
+  // Flows are served in turn: it waits for its first turn. The part that does not pass immediately is a part
+  // of the delay.
   const double late_s =
       std::max(0.0, busy_start_.count() - bytes_at_once(*route.path, busy_bandwidth, size) / busy_bandwidth);
   return {late_s, 0};
@@ -265,7 +265,7 @@ void Network::prepare(const Terms& terms, double waited_s) {
 }
 
 /// The share of the bandwidth that the protocol leaves to a stream of messages: the share that the largest
-/// messages reach. A single small message may be faster than this, because a link passes a burst at once; a
+/// messages reach. A single small message may be faster, because a link passes a burst without delay; a
 /// stream of them may not.
 double Network::lasting_share(const Profile::Path& path) {
   return std::min(1.0, 1.0 / (path.segments.back().beta_s * path.bandwidth));

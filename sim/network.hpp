@@ -1,5 +1,5 @@
-// What a message costs: the measured paths of a profile laid over the routes of the platform, and connections
-// that keep order.
+// The costs of a message: the measured paths of a profile applied to the routes of the platform, and
+// connections that keep order.
 #pragma once
 
 #include <map>
@@ -28,7 +28,7 @@ class Network {
   /// shares of links vary as measured. Errors: ConfigError when segments are not sorted or start above 0.
   explicit Network(const SimulationSetting& setting);
 
-  /// Adds to the platform what queues need. Pre: the platform is loaded, but not sealed.
+  /// Adds the hosts that queues need to the platform. Pre: the platform is loaded, but not sealed.
   void extend_platform();
   /// Gives SimGrid the factors of each message. Pre: the platform is sealed; this object outlives the
   /// simulation. Errors: ConfigError when the platform file sets factors too, although there is a measured
@@ -47,7 +47,7 @@ class Network {
     const simgrid::s4u::Link* link;
     double idle_since_s;  ///< when a message over it ended last
   };
-  /// The route from one host to another, as messages see it.
+  /// The route from one host to another, for messages.
   struct Route {
     const Profile::Path* path = nullptr;  ///< the most similar measured path; null: none was measured
     double bandwidth = 0;                 ///< of its narrowest link; 0 without links
@@ -55,7 +55,7 @@ class Network {
     /// trip; 0: no window. A measured path includes its own.
     double window_rate = 0;
     std::vector<LinkUse*> links = {};  ///< only with a measured path over links
-    /// Only with a measured path that buffers bytes, and where a link is narrower than all before it.
+    /// Only with a measured path that buffers bytes, and if a link is narrower than all before it.
     std::unique_ptr<const Narrowing> narrowing = {};
   };
   /// The cost of one message and its share of links.
@@ -69,21 +69,21 @@ class Network {
   };
   /// Pre: a route exists.
   Route route_between(const simgrid::s4u::Host& from, const simgrid::s4u::Host& to);
-  /// How long the send call keeps its rank busy for a message of this size over the path: the median, or with
-  /// noise one of the measured times.
+  /// Time for which the send call keeps its rank busy, for a message of this size over the path: the median,
+  /// or with noise one of the measured times.
   double draw_send_s(const Profile::Path& path, double size);
 
   /// The cost of the next message; with noise, it is drawn at random. `lead`: bytes by which the messages of
   /// the connection are ahead of an equal share of their links, 0 after a pause; updated.
   Terms terms_of(const Route& route, double size, double& lead);
-  /// What a message loses or gains because of the state of its links.
+  /// Time and bytes that a message loses or gains by the state of its links.
   struct Start {
     double late_s = 0;  ///< additional latency
-    double ahead = 0;   ///< bytes that pass at once
+    double ahead = 0;   ///< bytes that pass without delay
   };
-  /// Of a message that starts after a pause of its connection. One that is alone takes the measured time: a
-  /// link that was idle for long enough may pass its first bytes at once (the burst of a token bucket). One
-  /// that finds a link in use is late by the measured time.
+  /// For a message that starts after a pause of its connection. One that is alone takes the measured time: a
+  /// link that was idle for long enough may pass its first bytes without delay (the burst of a token
+  /// bucket). One that finds a link in use is late by the measured time.
   Start start_of(const Route& route, double size);
   /// The last message of a connection over this route has ended.
   static void note_pause(const Route& route);
@@ -92,8 +92,8 @@ class Network {
   /// network model or factors, the message pays the latency again.)
   void prepare(const Terms& terms, double waited_s);
 
-  /// Of the route, of those asked for, whose bandwidth times round trip exceeds TCP's usual window by most,
-  /// though the platform file gives no window.
+  /// Of the routes that were asked for: the one whose bandwidth times round trip exceeds TCP's usual window
+  /// by most, if the platform file gives no window.
   std::vector<std::string> warnings() const;
   /// The platform file gives windows.
   bool has_windows() const { return !host_windows_.empty() || !link_windows_.empty(); }
@@ -142,8 +142,8 @@ class Network {
   std::map<const simgrid::s4u::Link*, LinkUse> link_uses_;
   simgrid::kernel::resource::Model* model_ = nullptr;  ///< from `install` on
   Terms next_;                                         ///< of the message to start
-  double waited_s_ = 0;                                ///< by it
-  bool is_prepared_ = false;  ///< what starts next; else (under SMPI) messages are looked up as they start
+  double waited_s_ = 0;                                ///< by that message
+  bool is_prepared_ = false;  ///< next_ starts next; else (under SMPI) messages are looked up
   double latency_s_ = 0;      ///< latency of the message that started last
   double penalty_ = 0;        ///< by which SimGrid divides its share
 };

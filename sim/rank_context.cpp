@@ -158,7 +158,7 @@ Pending RankContext::receive(Rank from, Channel channel, Slice slice) {
 
 namespace {
 
-/// Of the sum of floats that takes as long: an all-gather moves what a sum of half its size moves.
+/// The size of a sum of floats with the same time: an all-gather moves as much as a sum of half its size.
 Bytes priced_size(Bytes size, const collectives::Element& element) {
   constexpr std::int64_t width = sizeof(float);
   const std::int64_t moved = element.is_gathered() ? (size.count() + 1) / 2 : size.count();

@@ -64,7 +64,7 @@ class RankContext final : public Context {
   using Kind = Operation::Kind;
   using State = Operation::State;
 
-  /// Is handed to SimGrid when the rank blocks, unless it is done.
+  /// Hands the operation to SimGrid when the rank blocks, unless it is done.
   Pending started(Operation& operation);
   void end_early(Operation& operation, Outcome outcome);
   Completion take(std::uint32_t number, std::size_t index);

@@ -17,7 +17,7 @@ class RankDevice {
   /// The arguments must outlive it.
   RankDevice(World& world, RankContext& rank, RankOperations& operations);
 
-  /// Work that takes no time is done at once; the other is to be started.
+  /// Work without duration has ended when this returns; other work is to be started.
   RankOperation& compute(const Work& work);
   /// Kernel context.
   void start(RankOperation& compute);
@@ -31,7 +31,7 @@ class RankDevice {
   /// A message of this rank starts, or ends; work is slower between the two. Kernel context.
   void message_set_out();
   void message_over();
-  /// In which the first queue of the device computed while messages of the rank moved.
+  /// Time in which the first queue of the device computed while messages of the rank moved.
   Seconds overlap() const { return Seconds(overlap_s_); }
 
  private:

@@ -18,7 +18,7 @@ RankDisks::RankDisks(World& world, RankContext& rank, RankOperations& operations
       waiting_(waiting),
       disks_(rank.host().get_disks()) {}
 
-/// What is read is there at once; what is written is in its file when the write has ended.
+/// Data that is read is there immediately. Data that is written is in its file when the write has ended.
 RankOperation& RankDisks::access(RankOperation::Kind kind, int disk, const DiskAccess& access,
                                  Kernel transfer) {
   TANDEM_CHECK(access.size.count() >= 0 && access.requests >= 1, "size", access.size.count(), "requests",
@@ -67,7 +67,7 @@ void RankDisks::serve(RankOperation& operation, const DiskAccess& access) {
 void RankDisks::end_transfer(RankOperation& operation, bool succeeded) {
   if (!operation.transfer) return;
   const Kernel transfer = std::exchange(operation.transfer, nullptr);
-  // What it refers to may be gone with the rank.
+  // The objects to which it refers may be gone with the rank.
   if (!succeeded || waiting_.is_killed()) return;
   operation.error = caught_error(transfer, [&] {
     return "rank " + std::to_string(rank_.rank()) + ": " + operation.describe() + " failed";

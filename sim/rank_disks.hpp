@@ -16,8 +16,8 @@ class RankDisks {
   /// The arguments must outlive it. `waiting`: says whether the rank has been killed.
   RankDisks(World& world, RankContext& rank, RankOperations& operations, const RankWaiting& waiting);
 
-  /// An access that takes no time is done at once; the others are to be started. Errors: ConfigError when the
-  /// host has no such disk.
+  /// An access without duration has ended when this returns; others are to be started. Errors: ConfigError
+  /// when the host has no such disk.
   RankOperation& access(RankOperation::Kind kind, int disk, const DiskAccess& access, Kernel transfer);
   /// Kernel context.
   void start(RankOperation& operation);

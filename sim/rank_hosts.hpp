@@ -21,7 +21,7 @@ struct RankHost {
 /// no route of its Dijkstra zone mentions; a child process detects these).
 std::vector<RankHost> find_rank_hosts(const SimulationSetting& setting);
 
-/// Latency of the route; nothing when there is none.
+/// Latency of the route; none: there is no route.
 std::optional<double> route_latency_s(const RankHost& from, const RankHost& to);
 ConfigError missing_route(const std::string& platform_file, const RankHost& from, const RankHost& to);
 

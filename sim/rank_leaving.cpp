@@ -1,4 +1,4 @@
-// What a simulated rank stops, cancels, discards and leaves open.
+// The operations that a simulated rank stops, cancels and discards, and those that it leaves open.
 #include <algorithm>
 #include <utility>
 

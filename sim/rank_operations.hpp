@@ -24,11 +24,11 @@ struct RankOperation final : Finishable {
   enum class State : std::uint8_t { pending, done, failed };
 
   void finish(bool succeeded) override;
-  /// Sleeps, and accesses to a busy disk, are timed outside of SimGrid's models, whose rounding they must
-  /// not lose a tie to.
+  /// Whether the end of the operation is now. Sleeps, and accesses to a busy disk, are timed outside of
+  /// SimGrid's models, because their rounding could put one of two ends at the same time first.
   bool is_due(double now_s, double precision_s) const { return is_timed && amount <= now_s + precision_s; }
   bool is_of_disk() const { return kind == Kind::read || kind == Kind::write; }
-  /// What a rank waits for that waits for it: "a message of rank 0 on channel 5".
+  /// The operation in words, for messages: "a message of rank 0 on channel 5".
   std::string describe() const;
 
   RankContext* owner = nullptr;
@@ -38,7 +38,7 @@ struct RankOperation final : Finishable {
   Kind kind = Kind::sleep;
   State state = State::pending;
   Outcome outcome = Outcome::done;
-  bool is_work = false;   ///< of a sleep that stands for concurrent work
+  bool is_work = false;   ///< of a sleep that represents concurrent work
   bool is_timed = false;  ///< ends at the date `amount`
   int disk = 0;
   Rank peer = 0;
@@ -67,35 +67,36 @@ class RankOperations {
   const std::vector<std::unique_ptr<RankOperation>>& all() const { return all_; }
 
   RankOperation& make(Kind kind);
-  /// Done at once if the duration is at most `precision_s`: SimGrid cannot tell its end from its start.
+  /// Has ended when this returns, if the duration is at most `precision_s`: SimGrid cannot distinguish its
+  /// end from its start.
   RankOperation& make_sleep(Seconds duration);
   void end_on(RankOperation& operation, double date_s);
   /// Pre: end_on. Kernel context.
   void start_timer(RankOperation& operation);
   void mark_ended(RankOperation& operation, State state);
   RankOperation& done_at_once(RankOperation& operation, Outcome outcome = Outcome::done);
-  /// Has been waited for: its number is free.
+  /// The operation was waited for: its number is free.
   void release(RankOperation& operation);
 
   bool is_done(std::uint32_t number) const;
-  /// How many are done and not yet waited for.
+  /// Number of operations that are done and not yet waited for.
   std::size_t done_count() const { return done_count_; }
   /// Index of the operation that ended first; operations that ended at the same time count in the order of
-  /// their indices. A sleep that is due has not ended yet.
+  /// their indices. A sleep whose time has come has not ended yet.
   std::optional<std::size_t> first_ended(std::span<const Pending> pendings) const;
 
  private:
   RankContext& owner_;
   double precision_s_;
   std::vector<std::unique_ptr<RankOperation>> all_;
-  /// By number. A server looks through a thousand receives for each message, so what it looks at is kept
-  /// apart from the operations.
+  /// By number. A server looks through a thousand receives for each message, so the values that it reads are
+  /// kept apart from the operations.
   enum class End : std::uint8_t { open, dated, ended };
   std::vector<End> ends_;
   std::vector<double> end_dates_;  ///< when it ended, or will end; of open operations: unspecified
   std::uint32_t free_ = no_operation;
   std::size_t done_count_ = 0;
-  double first_end_s_ = 0;  ///< none of those that are done and not yet waited for ended before
+  double first_end_s_ = 0;  ///< no operation that is done and not yet waited for has ended before
 };
 
 }  // namespace tandem::sim

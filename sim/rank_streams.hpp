@@ -1,4 +1,5 @@
-// What has come to a simulated rank and was not received, and what it has asked to receive and has not come.
+// Messages that have arrived at a simulated rank and were not received, and receives whose message has not
+// arrived.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@ namespace tandem::sim {
 struct MessageStream {
   std::uint32_t head = no_operation;
   std::uint32_t tail = no_operation;
-  std::uint32_t number = 0;  ///< in the order in which they were made
+  std::uint32_t number = 0;  ///< in the order in which streams were made
   bool holds_receives = false;
   bool carries_note = false;
   MessageStream* next_of_peer = nullptr;  ///< another one of the same sender
@@ -67,7 +68,7 @@ class RankStreams {
 
   Rank receiver_;
   std::unordered_map<std::uint64_t, MessageStream> all_;
-  /// By sender: the first in its list. Empty until somebody asks for the streams of a sender.
+  /// By sender: the first in its list. Empty until the streams of a sender are asked for.
   std::unordered_map<Rank, MessageStream*> of_peer_;
   bool lists_peers_ = false;  ///< of_peer_ is in use
 };

@@ -39,7 +39,7 @@ void RankWaiting::wake_for(std::uint32_t number) {
   sleep_.wake();
 }
 
-/// False: to wake the rank for this operation would be in vain.
+/// False: the rank need not be woken for this operation.
 bool RankWaiting::is_awaited(std::uint32_t number) const {
   if (awaited_ != no_operation) return awaited_ == number;
   if (awaited_any_.size() > awaited_few_.size()) return is_among(awaited_any_, number);

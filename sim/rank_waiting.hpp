@@ -16,7 +16,8 @@ class RankWaiting {
  public:
   void await(std::uint32_t number) { awaited_ = number; }
   void await_any(std::span<const Pending> pendings);
-  /// Sleeps until `wake_for` one that it waits for, unless `stays` returns false in the kernel.
+  /// Sleeps until `wake_for` an operation that it waits for. `stays`: called in the kernel; false: does not
+  /// sleep.
   void block(const std::function<bool()>& stays);
   /// This operation has ended. Kernel context.
   void wake_for(std::uint32_t number);

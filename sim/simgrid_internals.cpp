@@ -7,8 +7,8 @@
 
 namespace simgrid::kernel::actor {
 
-/// SimGrid exports this class, but its packages do not install the header. Only what is called is declared:
-/// it ends a blocking call into the kernel, as SimGrid's comment on simcall_blocking explains.
+/// SimGrid exports this class, but its packages do not install the header. Only the function that is called
+/// is declared: it ends a blocking call into the kernel, as SimGrid's comment on simcall_blocking explains.
 class ActorImpl {
  public:
   void simcall_answer();

@@ -22,10 +22,9 @@ class ActorSleep {
   simgrid::kernel::actor::ActorImpl* actor_ = nullptr;  ///< from the first sleep on
 };
 
-/// Where SimGrid searches all messages between hosts whenever one ends (simgrid_version.hpp) - with many
-/// ranks, most of the time of a simulation - takes this one off its list. Then it behaves as one that is sent
-/// for the second time. Pre: made by Comm::sendto_init and never
-/// started.
+/// SimGrid may search all messages between hosts whenever one ends (simgrid_version.hpp), which takes most
+/// of the time of a simulation with many ranks. Takes this message off its list. It then behaves like one
+/// that is sent for the second time. Pre: made by Comm::sendto_init and never started.
 void take_off_list(simgrid::s4u::Comm& message);
 
 }  // namespace tandem::sim

@@ -18,7 +18,7 @@ namespace s4u = simgrid::s4u;
 
 namespace {
 
-/// Reports the end of what the kernel started; SimGrid fires it for these activities alone.
+/// Reports the end of activities that the kernel started; SimGrid fires it for these alone.
 void report_ends() {
   simgrid_version::on_activity_ended([](const s4u::Activity& activity) {
     if (auto* const finishable = activity.get_data<Finishable>())

@@ -39,7 +39,7 @@ class World {
   RankContext& rank(Rank rank) { return *ranks_[static_cast<std::size_t>(rank)]; }
   std::vector<std::unique_ptr<RankContext>>& ranks() { return ranks_; }
 
-  /// What the ranks of its host have asked of the disk.
+  /// The queue of requests of its host's ranks to the disk.
   DiskQueue& queue_of(const simgrid::s4u::Disk& disk) { return disks_[&disk]; }
 
   AllReduceRendezvousTable& rendezvous() { return rendezvous_; }

@@ -31,7 +31,7 @@ struct Work {
     evaluate,
     compress,
     decompress,
-    push,  ///< all that a server does itself with one push of a worker, where its host states that cost
+    push,  ///< the work of a server for one push of a worker, if its host states that cost
     reply  ///< the same for one reply
   };
   Kind kind;
@@ -59,7 +59,8 @@ inline constexpr std::array<const char*, 10> work_names = {"forward", "backward"
                                                            "push",    "reply"};
 constexpr const char* name_of(Work::Kind kind) { return work_names[static_cast<std::size_t>(kind)]; }
 
-/// The calculation itself when math is real; empty when it is modelled. Runs once, before the work is done.
+/// The calculation itself with real mathematics; empty with modelled mathematics. Runs once, before the work
+/// is done.
 using Kernel = std::function<void()>;
 
 /// Bytes on the wire: a size, and the memory when math is real (null when modelled).
@@ -132,11 +133,11 @@ struct Completion {
   Outcome outcome = Outcome::done;
 };
 
-/// What moves between memory and a disk.
+/// A transfer between memory and a disk.
 struct DiskAccess {
   DiskAccess(Bytes size_, std::int64_t requests_ = 1) : size(size_), requests(requests_) {}
   Bytes size;
-  std::int64_t requests;  ///< each of which pays the latency of the disk, where that is known; at least 1
+  std::int64_t requests;  ///< requests to the disk, each of which pays its latency, if known; at least 1
 };
 
 /// The environment of one rank. Errors: WorldError when MPI, a device or the file system fails.
@@ -151,7 +152,7 @@ class Context {
   /// Time since the job began. For records and events only; roles never branch on it.
   virtual Seconds now() const = 0;
 
-  /// Computes on this rank's device, in the order of the calls except for concurrent work; ranks on one
+  /// Computes on this rank's device, in the order of the calls except for concurrent work. Ranks on one
   /// device share it. Sums, compressions and decompressions of a bucket may overtake earlier work: their
   /// input is complete, and no other work writes it.
   virtual Pending compute(const Work& work, Kernel kernel = {}) = 0;
@@ -175,50 +176,51 @@ class Context {
   virtual Pending write(int disk, DiskAccess access, Kernel transfer = {}) = 0;
   virtual Pending sleep(Seconds duration) = 0;
 
-  /// Whether a wait for it would return at once. Never blocks. Pre: not empty.
+  /// Whether a wait for it would return immediately. Never blocks. Pre: not empty.
   virtual bool is_done(const Pending& pending) = 0;
   /// Blocks until the operation is done. Pre: not empty.
   virtual Completion wait(Pending& pending) = 0;
-  /// Blocks until one is done and empties it. Of several, it takes the one that ended first, so that no
-  /// peer of a busy rank waits for ever; of those that ended at the same time, the lowest index. On MPI a
-  /// message ends when this rank notices it, and it looks only while it waits. Empty entries are skipped.
+  /// Blocks until one is done and empties it. Of several, it takes the one that ended first, so that every
+  /// peer of a busy rank is served. Of those that ended at the same time, it takes the lowest index. On MPI
+  /// a message ends when this rank notices it, and it looks only while it waits. Empty entries are skipped.
   /// Pre: at least one is not empty.
   virtual Completion wait_any(std::span<Pending> pendings) = 0;
 
-  /// Cancels a sleep, or a message whose send and receive have not matched; it must still be waited for, and
+  /// Cancels a sleep, or a message whose send and receive have not matched. It must still be waited for, and
   /// ends with `cancelled`. The message of a cancelled receive goes to the next receive of the channel. The
-  /// bytes of a cancelled send never arrive; the receive takes the next message. On MPI, the wait for a
+  /// bytes of a cancelled send never arrive; the receive gets the next message. On MPI, the wait for a
   /// cancelled send may last until the peer has posted receives for the earlier messages of the channel.
   /// Operations that have matched, work, disk transfers and all-reduces are not affected. Pre: not empty.
   void cancel(const Pending& pending) { cancel_all({&pending, 1}); }
-  /// Cancels several as one: no message meets one of them because another of them no longer takes it. Its
-  /// memory may be too small for that message. Empty entries are skipped.
+  /// Cancels several operations as one: no message meets one of them because another one of them does not
+  /// receive it any more. The memory of that one may be too small for the message. Empty entries are
+  /// skipped.
   virtual void cancel_all(std::span<const Pending> pendings) = 0;
   /// Stops all work of this rank whose time is simulated or emulated: it ends with `cancelled`, and the
   /// device is free. Its kernels have run. Work in the queue of a real device and disk transfers continue.
   virtual void stop_work() = 0;
-  /// Ends what is open between this rank and another one: own receives that have not matched a message of the
-  /// peer end with `cancelled`, and what this rank has sent and the peer has not received is discarded there.
-  /// The result is done when that has happened: a receive that the peer posts afterwards matches a later
-  /// message only. Messages of the peer that this rank has not received stay until the peer disconnects, too.
-  /// The peer must wait for something meanwhile, whatever it is. Sends that are
-  /// discarded end; their outcome is not specified.
+  /// Ends the open operations between this rank and another one. Own receives that have not matched a
+  /// message of the peer end with `cancelled`. Messages of this rank that the peer has not received are
+  /// discarded there. Then the result is done: a receive that the peer posts afterwards matches a later
+  /// message only. Messages of the peer that this rank has not received stay until the peer disconnects,
+  /// too. Meanwhile the peer must wait for any operation. Sends that are discarded end; their outcome is not
+  /// specified.
   virtual Pending disconnect(Rank peer) = 0;
-  /// Disconnects from all of these ranks but this one. A context that knows with which of them nothing is
-  /// open leaves them out.
+  /// Disconnects from all of these ranks but this one. A context may leave out ranks with which it knows
+  /// that nothing is open.
   virtual std::vector<Pending> disconnect_all(std::span<const Rank> peers) {
     std::vector<Pending> disconnecting;
     for (const Rank peer : peers)
       if (peer != rank()) disconnecting.push_back(disconnect(peer));
     return disconnecting;
   }
-  /// Messages to this rank that their senders cancelled or discarded before it received them: what ranks said
-  /// that were gone, or were taken for gone. For records only.
+  /// Number of messages to this rank that their senders cancelled or discarded before it received them:
+  /// messages of ranks that are gone, or were believed to be. For records only.
   virtual std::int64_t discarded_messages() const { return 0; }
-  /// Announces that this rank leaves for good. Messages that it has sent can still be received; its receives
-  /// that have not matched a message are cancelled. On other ranks, receives that match no message of this
-  /// rank, and sends that match no receive of it, end with `peer_left`, whether they are started before or
-  /// after the announcement. Pre: called once; this rank sends and receives nothing afterwards.
+  /// Announces that this rank leaves permanently. Messages that it has sent can still be received. Its
+  /// receives that have not matched a message are cancelled. On other ranks, receives that match no message
+  /// of this rank, and sends that match no receive of it, end with `peer_left`, whether they are started
+  /// before or after the announcement. Pre: called once; this rank sends and receives nothing afterwards.
   virtual void announce_departure() = 0;
 
   void wait_all(std::span<Pending> pendings) {
@@ -227,12 +229,12 @@ class Context {
   }
 
   /// Blocks until real transfers and sums use no memory of the rank any more. For a rank that ends by an
-  /// error: others wait for each operation.
+  /// error; other ranks wait for each operation.
   virtual void end_transfers() noexcept {}
 };
 
-/// Ends the transfers of a rank before what they use is destroyed, also where an error does not come from a
-/// wait. To be declared after what they use.
+/// Ends the transfers of a rank before the memory that they use is destroyed, also after an error that does
+/// not come from a wait. To be declared after that memory.
 class TransferGuard {
  public:
   explicit TransferGuard(Context& context) : context_(context) {}

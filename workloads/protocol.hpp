@@ -26,7 +26,7 @@ struct Name {
   std::array<char, size> text;
 };
 
-// ---- Notes: what a message says beside its bytes ----
+// ---- Notes: what a message says in addition to its bytes ----
 
 /// A push is complete.
 struct Push {
@@ -34,8 +34,8 @@ struct Push {
   std::int32_t version = 0;  ///< of the model that it was computed on
   std::int32_t samples = 0;
   std::int32_t local_steps = 0;
-  /// That of the last reply of the coordinator. Over an all-reduce, of the worker that decides about commits:
-  /// the next round that the job commits.
+  /// That of the last reply of the coordinator. From the worker that decides about commits over an
+  /// all-reduce: the next round that the job commits.
   std::int32_t commit_round = 0;
   Seconds duration{};
   double loss = 0.0;
@@ -68,10 +68,10 @@ struct Reply {
   bool stops = false;            ///< the job ends
   bool dropped = false;          ///< the worker's last push was dropped
   std::int64_t all_samples = 0;  ///< processed by all workers
-  /// The job commits its state after this round, for which a coordinator of workers that come and go has
-  /// written its part; 0, or an earlier one: no further commit is decided.
+  /// The job commits its state after this round, and a coordinator of workers that come and go has written
+  /// its part. 0, or an earlier round: no further commit is decided.
   std::int32_t commit_round = 0;
-  std::int32_t deals = 0;  ///< made since the job began; a message before this one brings those that are new
+  std::int32_t deals = 0;  ///< deals since the job began; a message before this one brings the new ones
 };
 
 /// The occupant of a worker's slot: the first one, which starts with the job, or one that starts now.
@@ -94,13 +94,13 @@ struct Joined {
   std::int32_t worker = 0, incarnation = 0;
 };
 
-/// The job has noticed that the machine of a cache node or store is gone, or one is there again.
+/// The job has noticed that the machine of a cache node or store is gone, or that one is there again.
 template <Name change>
 struct NodeChange {
   static constexpr const char* name = change.text.data();
-  std::int32_t node = 0, incarnation = 0;  ///< its index among those of its role; of its machine
+  std::int32_t node = 0, incarnation = 0;  ///< its index among those of its role; incarnation of its machine
   bool is_store = false;
-  std::int32_t others = 0;  ///< to the cache node itself: the next notes are about so many others
+  std::int32_t others = 0;  ///< to the cache node itself: number of the next notes, each about another node
 };
 using NodeDeparted = NodeChange<"node_departed">;
 using NodeJoined = NodeChange<"node_joined">;
@@ -111,41 +111,41 @@ struct Training {
   bool paused = false;
 };
 
-/// The sender joins, and nothing is left of what earlier occupants of its slot have sent.
+/// The sender joins. Operations with earlier occupants of its slot have ended.
 struct Arrived {
   static constexpr const char* name = "arrived";
   std::int32_t incarnation = 0;
-  std::int32_t receiver = 1;  ///< incarnation of the rank that is meant; a later one ignores it
+  std::int32_t receiver = 1;  ///< incarnation of the receiver; a later one ignores it
   bool ends = false;          ///< the sender will not ask for anything
 };
 
-/// What the server knows of the slot in which a worker joins. The model follows.
+/// The server's data about the slot in which a worker joins. The model follows.
 struct Welcome {
   static constexpr const char* name = "welcome";
   std::int32_t incarnation = 0;  ///< of the worker that is welcome; others ignore it
-  std::int32_t deals = 0;        ///< numbers that say how samples are dealt, in a message that follows
+  std::int32_t deals = 0;        ///< how many numbers say how samples are dealt, in a message that follows
   std::int64_t rounds = 0;       ///< of the job
   std::int64_t samples = 0;      ///< of all pushes of the workers that were in the slot
   std::int64_t steps = 0;        ///< the same
 };
 
-// Where workers exchange without servers, the steward and all members agree on each change. The notes carry
-// the incarnation of the worker, since one may come to, or from, an earlier occupant of its slot.
+// If workers exchange without servers, the steward and all members agree on each change. The notes carry the
+// incarnation of the worker, because a note may be to, or from, an earlier occupant of its slot.
 
-/// The set of members changes: the receiver ends what is open between it and other workers, and replies. The
-/// source of the members before also gets the slots of the view: those of these members that are still there
-/// are current, and it sends them the state to its end first.
+/// The set of members changes: the receiver ends the open operations between it and other workers, and
+/// replies. The source of the former members also gets the slots of the view. Former members that are still
+/// there are current in them. The source sends them the rest of the state first.
 struct Regroup {
   static constexpr const char* name = "regroup";
   std::int32_t view = 0, incarnation = 0;  ///< of membership; of the receiver
-  bool has_source = false;  ///< that source is still there: one that gets the state first gets all of it
+  bool has_source = false;  ///< that source is still there: a worker that gets the state gets all of it first
 };
 
 /// The sender has nothing open with other workers, until it gets the members of that view.
 struct Quiet {
   static constexpr const char* name = "quiet";
   std::int32_t view = 0, incarnation = 0;
-  std::int64_t round = 0;  ///< the last one that the sender has finished; below 0: it has no state yet
+  std::int64_t round = 0;  ///< the last round that the sender has finished; below 0: it has no state yet
   std::int64_t taken = 0;  ///< samples that it has taken, with those of earlier workers of its slot
 };
 
@@ -155,9 +155,9 @@ struct Members {
   std::int32_t view = 0, incarnation = 0;
   std::int32_t source = 0;  ///< the member that sends its state to those that are not current
   std::int32_t leader = 0;  ///< the member that has the duties of one for all
-  std::int64_t round = 0;   ///< the last one that a member has finished
+  std::int64_t round = 0;   ///< the last round that a member has finished
 };
-/// The sender has finished the job's last round, and what it had to do afterwards.
+/// The sender has finished the job's last round, and its duties after that.
 struct Finished {
   static constexpr const char* name = "finished";
   std::int32_t view = 0, incarnation = 0;
@@ -169,8 +169,8 @@ struct Answer {
   bool ready = false;
 };
 
-/// The ids of the samples follow. Without samples it asks which ones the cache node holds; the reply is a
-/// Batch without samples, and a bit for each sample of the data set.
+/// The ids of the samples follow. Without samples it asks which samples the cache node holds. The reply is
+/// then a Batch without samples, and a bit for each sample of the data set.
 struct Request {
   static constexpr const char* name = "request";
   std::int32_t samples = 0;
@@ -178,7 +178,7 @@ struct Request {
   std::int64_t position = 0;  ///< of the first one, in the worker's part of the list
 };
 
-/// Where the policy of the cache node may deliver other samples than the wanted ones, the ids come before the
+/// If the policy of the cache node may deliver other samples than the wanted ones, the ids come before the
 /// records.
 struct Batch {
   static constexpr const char* name = "batch";
@@ -189,8 +189,8 @@ struct Batch {
 /// order (from a cache node: Found).
 struct Read {
   static constexpr const char* name = "read";
-  /// one_by_one: each sample is a request to the disk; package: all are one; new_package: the samples are
-  /// copied into a package, and the reply is empty.
+  /// one_by_one: each sample is a request to the disk. package: all samples are one request. new_package:
+  /// the samples are copied into a package, and the reply is empty.
   enum class How : std::int8_t { one_by_one, package, new_package };
   std::int32_t samples = 0;
   How how = How::one_by_one;
@@ -209,7 +209,7 @@ struct Found {
   bool has(std::size_t position) const { return (bits[position / 32] >> position % 32 & 1U) != 0; }
 };
 
-/// Asks the directory who holds samples, whose ids follow. The reply is a Located.
+/// Asks the directory which nodes hold samples, whose ids follow. The reply is a Located.
 struct LookUp {
   static constexpr const char* name = "look_up";
   std::int32_t samples = 0;
@@ -222,7 +222,8 @@ struct Located {
   std::int64_t moment = 0;  ///< of the directory
 };
 
-/// Of a sample: another cache node that holds it, by its index (-1: none), and whether the asker may keep it.
+/// About a sample: another cache node that holds it, by its index (-1: none), and whether the asker may keep
+/// it.
 struct Location {
   std::int32_t holder = -1;
   bool may_keep = false;
@@ -230,7 +231,8 @@ struct Location {
   static Location of(std::int32_t number) { return {number >> 1, (number & 1) != 0}; }
 };
 
-/// What the sender keeps, and what it does not keep any more. The ids of both follow, in this order.
+/// The samples that the sender keeps now, and those that it does not keep any more. The ids of both follow,
+/// in this order.
 struct Update {
   static constexpr const char* name = "update";
   static constexpr std::size_t most = 256;  ///< ids of an Update or Repair
@@ -238,7 +240,7 @@ struct Update {
   std::int32_t withdrawn = 0;
 };
 
-/// The holder that a Located of this moment has named does not have the samples, whose ids follow.
+/// The holder that a Located of this moment has named does not have the samples whose ids follow.
 struct Repair {
   static constexpr const char* name = "repair";
   std::int32_t samples = 0;
@@ -270,16 +272,16 @@ struct Verdict {
 struct Stored {
   static constexpr const char* name = "stored";
   std::int32_t round = 0;
-  /// Which members commit, as the sender knows: the number of the job's generation or, where workers come and
-  /// go, of their last change. Messages of another view do not count.
+  /// The view of the members by which the sender commits: the number of the job's generation or, if workers
+  /// come and go, of their last change. Messages of another view do not count.
   std::int32_t view = 0;
   bool failed = false;  ///< it could not be written
   Seconds ended{};      ///< when the sender learned of the end of the writing
   Seconds blocked{};    ///< for which the sender waited
 };
 
-/// Whether the job commits after a round that the receiver has not finished. The rest is what the receiver
-/// needs to decide instead of the sender.
+/// Whether the job commits after a round that the receiver has not finished. The other fields are what the
+/// receiver needs to decide in the place of the sender.
 struct Planned {
   static constexpr const char* name = "planned";
   std::int32_t round = 0;
@@ -288,7 +290,7 @@ struct Planned {
   bool commits = false;         ///< after `round`
   bool ends = false;            ///< and the job ends with that commit
   Seconds blocked{};            ///< by the last one
-  Seconds work{};               ///< since the policy has decided last
+  Seconds work{};               ///< since the policy's last decision
 };
 
 /// All parts of the commit of this round are written, or the commit has failed.
@@ -296,18 +298,18 @@ struct Complete {
   static constexpr const char* name = "complete";
   std::int32_t round = 0;
   std::int32_t view = 0;  ///< as in Stored
-  bool counts = true;     ///< otherwise once the receiver, and all others, have written their records
-  bool failed = false;    ///< not all parts are: nobody needs the others
+  bool counts = true;     ///< false: it counts when the receiver, and all others, have written their records
+  bool failed = false;    ///< not all parts are written: the others are not needed
 };
 
 /// The sender's part of the commit of this round follows. The reply is a Kept.
 struct Copied {
   static constexpr const char* name = "copied";
   std::int32_t round = 0;
-  /// Copies of other rounds before `since` are not needed any more, but for that of `oldest`.
+  /// Copies of rounds before `since` are not needed any more, except that of `oldest`.
   std::int32_t oldest = 0;
   std::int32_t since = 0;
-  std::int32_t blocks = 0;  ///< size of what follows the vectors (CommitPart)
+  std::int32_t blocks = 0;  ///< size of the part after the vectors (CommitPart)
 };
 
 /// Asks for the sender's part of that commit. The reply is a Kept, and the part.
@@ -333,7 +335,7 @@ struct LastCopy {
 /// The machine of the sender will be taken away.
 struct Warned {
   static constexpr const char* name = "warned";
-  Seconds departs{};  ///< when, since the job began or began again
+  Seconds departs{};  ///< when, since the job began or started again
 };
 
 /// The sender will send nothing more.
@@ -341,7 +343,7 @@ struct End {
   static constexpr const char* name = "end";
 };
 
-/// Comes with the caller's model; the worker that is called sends its own, and both take the mean.
+/// Comes with the caller's model. The worker that is called sends its own, and both take the mean.
 struct Call {
   static constexpr const char* name = "call";
 };
@@ -374,7 +376,7 @@ struct Traffic {
 
 // ---- The table ----
 
-/// What is copied into a note, and the name that identifies it.
+/// The content of a note, and the name that identifies it.
 template <class Type>
 concept Message =
     std::is_trivially_copyable_v<Type> &&(sizeof(Type) + sizeof(std::int32_t) <= sizeof(Note)) && requires {
@@ -384,7 +386,7 @@ concept Message =
 template <Message... Types>
 inline constexpr std::array<std::string_view, sizeof...(Types)> notes = {Types::name...};
 
-/// Messages of a stream, from ranks of some roles to ranks of others.
+/// Messages of a stream, from ranks of some roles to ranks of other roles.
 struct Line {
   std::string_view stream;  ///< as records name it
   std::string_view from;    ///< as role_name names them; empty: all
@@ -392,29 +394,29 @@ struct Line {
   std::span<const std::string_view> notes;  ///< of which a message brings one; none: it brings no note
 };
 
-/// The comments say when a message is sent, and what it brings beside a note.
+/// The comments say when a message is sent, and its content in addition to a note.
 inline constexpr auto table = std::to_array<Line>({
-    // A push and its reply have a message for each piece. The note of a push is sent with the last one, so
-    // the
-    // push is complete when the note arrives; with sync.exchange by-key, with the last one of each bucket. A
-    // shard without any piece of the last bucket gets the note alone; see ShardPieces. The note of a reply is
-    // sent with the last piece of the model, which is sent first. Over an all-reduce, notes alone are sent.
+    // A push and its reply have a message for each piece. The note of a push is sent with the last piece, so
+    // the push is complete when the note arrives. With sync.exchange by-key, it is sent with the last piece
+    // of each bucket. A shard without a piece of the last bucket gets the note alone; see ShardPieces. The
+    // note of a reply is sent with the last piece of the model, which is sent first. Over an all-reduce,
+    // notes alone are sent.
     {"pushes", "worker", "server, coordinator", notes<Push, Report, Leave>},
     {"replies", "server, coordinator", "worker", notes<Reply>},
     {"answers", "server, coordinator", "worker", notes<Answer>},
     // The ids of samples, and the records of these.
     {"requests", "worker", "cache-node", notes<Request, End>},
     {"batches", "cache-node", "worker", notes<Batch>},
-    // From the writer of checkpoints, when it has written one. It has got the parts of all shards before.
+    // From the writer of checkpoints, after it has written one. Before that, it has received the parts of
+    // all shards.
     {"checkpoints", "worker, server", "evaluator", notes<Checkpoint, End>},
     {"checkpoint-parts", "server", "server", notes<>},
-    // Workers that exchange directly send their models to every other member of an exchange, and in reply to
-    // a
-    // call, which brings the model of the caller.
+    // Workers that exchange directly send their models to every other member of an exchange. They also send
+    // them in reply to a call, which brings the model of the caller.
     {"models", "worker", "worker", notes<>},
     {"calls", "worker", "worker", notes<Call, Leave>},
-    // The first worker counts the steps of all, tells them that the job takes no more, and gets their models
-    // when all have ended.
+    // The first worker counts the steps of all, notifies them when the job needs no more, and gets their
+    // models when all have ended.
     {"counts", "worker", "worker", notes<Stepped, Leave>},
     {"ends", "worker", "worker", notes<End>},
     {"last-models", "worker", "worker", notes<>},
@@ -422,21 +424,22 @@ inline constexpr auto table = std::to_array<Line>({
     {"push-pieces", "worker", "server", notes<>},
     {"reply-pieces", "server", "worker", notes<>},
     {"reduces", "worker", "worker", notes<>},
-    // To the ranks that end the job.
+    // Sent to the ranks that end the job.
     {"verdicts", "worker, evaluator", "worker, server, coordinator", notes<Verdict>},
-    // To the first worker the losses of the sender's samples of an epoch; back those of all samples.
+    // To the first worker: the losses of the sender's samples of an epoch. Back: those of all samples.
     {"losses", "worker", "worker", notes<>},
     {"loss-tables", "worker", "worker", notes<>},
     // By bucket, for each piece of a reply.
     {"pulls", "worker", "server", notes<Pull>},
-    // Whenever machines come and go. The slot of a worker hears of its own machines and of its cache node.
+    // Whenever machines come and go. The slot of a worker gets notes about its own machines and its cache
+    // node.
     {"membership", "steward", "worker", notes<Occupancy, NodeDeparted, NodeJoined, End>},
     {"membership", "steward", "server, coordinator", notes<Departed, Joined, Training, End>},
     {"membership", "steward", "cache-node, store, directory",
      notes<Departed, Joined, NodeDeparted, NodeJoined, End>},
     {"ends-of-job", "server, coordinator, directory", "steward", notes<End>},
     {"ends-of-job", "cache-node, store", "steward", notes<Arrived, End>},
-    // A rank joins one that serves it. From others than servers, the incarnation that is welcome comes, too.
+    // A rank joins a rank that serves it. If that is no server, the incarnation of the welcome comes, too.
     {"arrivals", "worker", "server, coordinator, cache-node, store", notes<Arrived>},
     {"arrivals", "cache-node", "cache-node, store, directory", notes<Arrived>},
     {"welcomes", "server, coordinator, cache-node, store", "worker", notes<Welcome>},
@@ -448,8 +451,8 @@ inline constexpr auto table = std::to_array<Line>({
     // SlotsOfView.
     {"groups", "steward", "worker", notes<Regroup, Members, End>},
     {"groups", "worker", "steward", notes<Arrived, Quiet, Finished>},
-    // The state of training, to a worker that joins or is behind. As a job starts again, from the writer of
-    // checkpoints to a worker without a state: the model.
+    // The state of training, to a worker that joins or is behind. When a job starts again: the model, from
+    // the writer of checkpoints to a worker without a state.
     {"states", "worker, server", "worker", notes<>},
     // To the rank that decides about commits.
     {"warnings", "worker, server, coordinator", "worker, server, coordinator", notes<Warned>},
@@ -463,7 +466,7 @@ inline constexpr auto table = std::to_array<Line>({
     // The ids of samples, and the records of these.
     {"reads", "worker, cache-node", "store", notes<Read, End>},
     {"read-data", "store", "worker, cache-node", notes<>},
-    // What the list of the next epoch knows of the losses, by id.
+    // The losses by which the list of the next epoch is made, by id.
     {"importance", "worker", "cache-node", notes<>},
     // The ids of samples, and the records of those that are there.
     {"peer-reads", "cache-node", "cache-node", notes<Read, End>},
@@ -471,7 +474,7 @@ inline constexpr auto table = std::to_array<Line>({
     // The ids of samples; with a Located, a number of Location for each id.
     {"directory", "cache-node", "directory", notes<LookUp, Update, Repair, End>},
     {"holders", "directory", "cache-node", notes<Located>},
-    // As a job is resumed in an epoch: what came for the places before.
+    // When a job is resumed in an epoch: the samples that came for the places before.
     {"given", "worker", "cache-node", notes<>},
     {"phases", "worker", "cache-node", notes<Exchanging, End>},
     // To the slot of a cache node or store that may depart.
@@ -484,7 +487,7 @@ inline constexpr auto table = std::to_array<Line>({
 
 // ---- Streams and notes by name ----
 
-/// The names of streams, or of notes, each once: a number is a place among them.
+/// The names of streams, or of notes, each once. The number of a name is its place among them.
 struct Names {
   constexpr void add(std::string_view name) {
     if (number(name) == count) all[count++] = name;
@@ -571,7 +574,7 @@ inline std::size_t number_of(const Note& note) {
   return static_cast<std::size_t>(number);
 }
 
-/// What the note holds; none: another struct.
+/// The content of the note; none: another struct.
 template <Message Type>
 std::optional<Type> as(const Note& note) {
   constexpr std::size_t number = note_names.number(Type::name);

@@ -208,9 +208,9 @@ void replay_all(std::vector<Case>& cases, const std::vector<cache::NumberedTrace
   }
 }
 
-/// Misses over what a sample should have requested by its share of the objects: so a sample that has too few
-/// of the objects wanted most, which nearly always hit, does not miss too often (Waldspurger et al., SHARDS,
-/// FAST 2015).
+/// The requests and bytes that a sample of the objects should have by its share. Miss ratios are misses over
+/// these: a sample with too few of the most wanted objects, which nearly always hit, would otherwise miss
+/// too often (Waldspurger et al., SHARDS, FAST 2015).
 struct Expected {
   double requests = 0;
   double bytes = 0;

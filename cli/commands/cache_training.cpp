@@ -256,7 +256,7 @@ double mixing_of(const sampling::Sampler& sampler, const CacheTraining& training
   return sampling::mixing(list.ids, samples, batch);
 }
 
-/// What each job knows before an epoch.
+/// The losses that each job knows before an epoch.
 LossSource losses_of(const CacheTraining& training, std::int64_t samples) {
   if (!training.losses.empty())
     return [history = std::make_shared<const LossHistory>(training.losses, samples)](

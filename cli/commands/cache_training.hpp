@@ -13,19 +13,19 @@ struct CacheTraining {
   std::string policies;  ///< names, or "all"
   std::string sizes;
   std::vector<std::string> settings;  ///< "icache.split=0.8", "importance.beta=1"
-  std::string csv;                    ///< also written; empty: not
+  std::string csv;                    ///< also written as a table; empty: not
   std::string report;                 ///< folder of a report; empty: none
   std::string losses;                 ///< losses.csv of a run; empty: modelled
   std::uint64_t seed = 1;
   std::int64_t epochs = 0;
   int batch = 64;           ///< samples per node and step
-  int nodes = 1;            ///< each with a cache and one worker of each job
-  int jobs = 1;             ///< that train at once on the same caches
+  int nodes = 1;            ///< number of nodes; each has a cache, and one worker of each job
+  int jobs = 1;             ///< number of jobs that train concurrently on the same caches
   double background = 2.0;  ///< batches that a node may read ahead after each step
 };
 
-/// Replays the jobs on each policy and size, prints what was read from where, and writes it to the files that
-/// are wanted. Errors: ConfigError; WorldError when a file cannot be written.
+/// Replays the jobs on each policy and size, prints how many samples were read from where, and writes this
+/// to the requested files. Errors: ConfigError; WorldError when a file cannot be written.
 void simulate_training(const CacheTraining& training);
 
 }  // namespace tandem::cli

@@ -96,7 +96,7 @@ json known_groups(const DiscoverOptions& options, const std::vector<std::string>
   return groups;
 }
 
-/// What the ranks found. Errors: those of the ranks were printed, and become the exit code.
+/// The findings of the ranks. Errors: those of the ranks were printed, and become the exit code.
 std::optional<json> measure_machines(Discovery& discovery, const DiscoverOptions& options, int& exit_code) {
   const json request = {{"machines", discovery.names.size()},
                         {"disk", options.disk},

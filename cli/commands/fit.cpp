@@ -1,4 +1,4 @@
-// `tandem fit lifetimes`: lifetime models from what is known of machines: how long they lived, when they came
+// `tandem fit lifetimes`: lifetime models from observations of machines: how long they lived, when they came
 // and went, or how many there were.
 #include "policies/lifetimes/estimate/fit.hpp"
 

@@ -15,7 +15,7 @@ std::string bash_completion(const CLI::App& app);
 /// The same for zsh.
 std::string zsh_completion(const CLI::App& app);
 
-/// Adds the command `help-files`, which no help lists: it writes all pages and the completion for the
+/// Adds the command `help-files`, which no help lists. It writes all man pages and the completion for the
 /// installation.
 void add_help_files(CLI::App& app, int& exit_code);
 

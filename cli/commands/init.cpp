@@ -175,7 +175,7 @@ void ask(Field& field) {
   }
 }
 
-/// Questions only where somebody can answer them, and only if no option answers any.
+/// Asks questions, on a terminal, and only if no option answers any of them.
 void complete(InitOptions& options) {
   bool any_given = false;
   for (const Field* field : options.fields()) any_given = any_given || field->given->count() > 0;

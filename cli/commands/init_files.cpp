@@ -73,7 +73,7 @@ void add_cable(ZoneText& zone, const Cable& cable, const std::string& host, cons
       "    <route src=\"{0}\" dst=\"{1}\"><link_ctn id=\"cable-{0}\" direction=\"UP\"/></route>\n", host, to);
 }
 
-/// Its disk would be one that nobody reads where samples come from an object store.
+/// Adds a server. If samples come from an object store, it has no disk, which no rank would read.
 void add_server(ZoneText& zone, const NewJob& job) {
   const std::string disk = fmt::format("      <disk id=\"disk\" read_bw=\"{}\" write_bw=\"1GBps\"/>\n",
                                        job.storage.empty() ? "2GBps" : job.storage);

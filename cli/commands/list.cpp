@@ -25,12 +25,12 @@
 namespace tandem::cli {
 namespace {
 
-/// Empty, or whether a synchronisation algorithm bears departures and arrivals of workers.
+/// How a synchronisation algorithm continues when workers depart and arrive; empty for other kinds.
 std::string membership_of(Names names, const std::string& name) {
   return names == Names::sync ? sync::to_text(sync::catalog().find(name).make.membership) : "";
 }
 
-/// Empty, or what a cache policy must know besides the requests.
+/// The data that a cache policy needs in addition to the requests; empty for other kinds.
 std::string needs_of(Names names, const std::string& name) {
   if (names != Names::cache) return "";
   const cache::Factory& make = cache::catalog().find(name).make;

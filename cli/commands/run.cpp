@@ -66,8 +66,8 @@ void check_machine_use(const Experiment& experiment, const MachineUse& machines,
         "makes and removes the memory of the hosts, found 'buddy'");
 }
 
-/// What is known once the job is built. On several machines, those that watch them kill the ranks of needed
-/// machines that depart.
+/// Checks that need the job. On several machines, the ranks of needed machines that depart are killed by the
+/// processes that watch machines, so these must run.
 void check_job(const Job& job, const MachineUse& machines, const RunOptions& options) {
   require_memory(job);
   if (!is_on_machines(machines, options) || options.machines.lost_after_s > 0.0 ||
@@ -182,7 +182,7 @@ void report_failure(const GuardedResult& result, const Job& job, const RunOption
                            role_name(assignment.role), assignment.host);
   }
   leave_failed(out, result.exit_code, message);
-  // What an error of the environment needs (room on a disk, a machine) may be there later.
+  // After an error of the environment, the missing thing (room on a disk, a machine) may be there later.
   if (result.exit_code > exit_of_signal || result.exit_code == exit_environment_error)
     if (const auto command = command_to_resume(job, options, out); !command.empty())
       message += "\n  to resume it: " + command;

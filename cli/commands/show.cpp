@@ -38,7 +38,7 @@ void show_platform(const std::string& file) {
              platforms::describe(platforms::find_unsupported(platforms::PlatformXml(file))));
 }
 
-/// The experiment, and what each job overrides.
+/// Prints the experiment, and the keys that each job overrides.
 void show_jobs(const LoadedJobs& several) {
   nlohmann::json jobs = nlohmann::json::object();
   for (const auto& job : several.jobs) jobs[job.name] = job.overrides;

@@ -49,7 +49,7 @@ int jobs_of(const StudyOptions& options) {
   return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, most_jobs);
 }
 
-/// Whether the entry has what the study asks for besides the result.
+/// Whether the entry has everything for which the study asks.
 bool answers(const StudyEntry& entry, const validation::StudySection& study) {
   if (study.alone && entry.several && !entry.several->jain_index) return false;
   if (!study.stall) return true;
@@ -74,8 +74,9 @@ void name_result(const validation::StudyConfiguration& names, validation::StudyR
   static_cast<validation::StudyConfiguration&>(result) = names;
 }
 
-/// A folder that other shards share, or that an interrupted study left, is continued. The first of the shards
-/// that begin together writes the manifest, alone: until then the folder is none of a study to the others.
+/// Continues a folder that other shards share, or that an interrupted study left. Of shards that begin
+/// together, the first one writes the manifest alone. Until then the others do not see a study in the
+/// folder.
 WriteLock open_folder(const std::string& out, const StudyOptions& options, const StudyManifest& manifest) {
   if (!options.in_shards && !options.only_missing) {
     WriteLock lock = create_result_directory(out, options.job.force);
@@ -98,7 +99,7 @@ WriteLock open_folder(const std::string& out, const StudyOptions& options, const
   return std::move(*lock);
 }
 
-/// Adds what the report says of a configuration of several jobs.
+/// Adds the figures of a configuration of several jobs.
 void add_several(const validation::SuiteConfiguration& configuration, StudyEntry entry,
                  std::vector<validation::StudyResult>& results, std::vector<validation::StudyJobs>& several) {
   auto& all = several.emplace_back(std::move(*entry.several));

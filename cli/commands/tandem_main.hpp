@@ -1,4 +1,5 @@
-// The `tandem` command. Links SimGrid and therefore never MPI; `tandem run` starts `tandem-rank` for that.
+// The `tandem` command. It links SimGrid and therefore never MPI; `tandem run` starts `tandem-rank`, which
+// uses MPI.
 #pragma once
 
 namespace tandem {

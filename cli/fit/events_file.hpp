@@ -1,5 +1,5 @@
-// Reads a table of events (CSV with a header): when nodes were added to a cluster and removed from it. It
-// gives the lifetimes of the nodes, and the trace that the lifetime model `trace` replays.
+// Reads a table of events (CSV with a header): when nodes were added to a cluster and removed from it.
+// Computes from it the lifetimes of the nodes, and the trace that the lifetime model `trace` replays.
 #pragma once
 
 #include <cstddef>
@@ -17,13 +17,13 @@ struct NodeEvent {
   double time = 0.0;  ///< seconds since the first event
   Kind kind = Kind::add;
   std::string node;
-  std::string zone;  ///< empty where the table says none
+  std::string zone;  ///< empty where the table has none
 };
 
 struct EventsFile {
   std::string path;
   bool has_zones = false;
-  std::vector<NodeEvent> events;  ///< in the order of time; each fits what its node was before
+  std::vector<NodeEvent> events;  ///< in the order of time; each is possible for its node
 };
 
 /// Whether this is a table of events, not one of lifetimes.
@@ -35,9 +35,10 @@ bool has_events(const CsvTable& table);
 /// for a node that is added while it is there, or removed or warned while it is not.
 EventsFile read_events(CsvTable table);
 
-/// From each addition of a node to its removal, or to the last event if it was alive then (censored). The
-/// ages of nodes that were there before the first event are unknown: they count from the first event on.
-/// Where the table has warnings, a node that was removed without one has failed; else all were revoked.
+/// Each lifetime runs from the addition of a node to its removal, or to the last event if it was alive then
+/// (censored). For nodes that were there before the first event, the age is unknown: their lifetimes begin
+/// with the first event. In a table with warnings, nodes that were removed without a warning have failed;
+/// all others were revoked.
 LifetimesFile lifetimes_of(const EventsFile& file);
 
 /// How many nodes were there before the first event.

@@ -11,11 +11,11 @@ namespace tandem::cli {
 
 /// Name, options and source of the model `trace`.
 nlohmann::json trace_document(const EventsFile& file);
-/// The same of `capacity-trace` for a file {"metadata": {"gap_seconds": GAP}, "data": [NUMBER, ...]}, which
-/// has one number of machines each GAP seconds; other keys are ignored. Errors: ConfigError naming file, line
-/// and key.
+/// The same of `capacity-trace`, for a file {"metadata": {"gap_seconds": GAP}, "data": [NUMBER, ...]}. It
+/// has one number of machines every GAP seconds; other keys are ignored. Errors: ConfigError naming file,
+/// line and key.
 nlohmann::json capacity_document(const std::string& path);
-/// Either document for people.
+/// Either document as text for people.
 std::string replay_text(const nlohmann::json& document);
 
 }  // namespace tandem::cli

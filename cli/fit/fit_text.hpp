@@ -8,7 +8,7 @@ namespace tandem::cli {
 
 /// "12.3 h", "45 min", "7.5 s"; "-" for null.
 std::string duration_text(const nlohmann::json& seconds);
-/// "device k80, region east": a group of the document by its values in the columns of --by.
+/// "device k80, region east": the name of a group, by its values in the columns of --by.
 std::string group_name(const nlohmann::json& group);
 /// Survival, mean, median, models and comparisons of a document of `tandem fit lifetimes`.
 std::string lifetimes_text(const nlohmann::json& document);

@@ -1,4 +1,4 @@
-// Reads a table of lifetimes (CSV with a header): how long machines lived that may be taken away, and why
+// Reads a table of lifetimes (CSV with a header): how long machines that may be taken away lived, and why
 // they ended.
 #pragma once
 
@@ -16,7 +16,7 @@ namespace tandem::cli {
 struct LifetimesFile {
   std::string path;
   std::vector<lifetimes::Observation> observations;  ///< seconds
-  std::vector<bool> failed;         ///< died without the provider's revoking it, by observation
+  std::vector<bool> failed;         ///< by observation: the machine died, and the provider did not revoke it
   std::vector<std::size_t> groups;  ///< of machines that may die together; empty without the column `group`
   std::vector<lifetimes::Presence> times;  ///< on the clock; empty unless every row has `started` or `ended`
 
@@ -25,7 +25,7 @@ struct LifetimesFile {
   std::vector<std::vector<std::string>> texts;
 };
 
-/// Numbers of texts, in the order of their first appearance.
+/// Numbers for texts, in the order of their first appearance.
 class Numbering {
  public:
   std::size_t of(const std::string& text);

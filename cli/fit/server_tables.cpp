@@ -59,7 +59,7 @@ LoadedJob load_row(JobOptions options, const SpeedsRow& row, PlatformCache& plat
   }
 }
 
-/// What the server with the most bytes gets with each push.
+/// The load of the server with the most bytes by each push.
 ServerFitRow fit_row(const LoadedJob& loaded, const SpeedsRow& row) {
   const Job job = make_job(loaded, "", {});
   const ShardLayout& layout = job.exchange().shard_layout();

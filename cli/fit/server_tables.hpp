@@ -1,4 +1,4 @@
-// `tandem calibrate --server`: the costs of a server, fitted to training speeds that were measured elsewhere.
+// `tandem calibrate --server`: fits the costs of a server to measured training speeds of other programs.
 #pragma once
 
 #include <string>
@@ -7,10 +7,11 @@
 
 namespace tandem::cli {
 
-/// Fits the costs of the servers of the experiment, whose model and number of workers are those of each row,
-/// to the table by simulations, up to `parallel` concurrently. Prints the properties that state them, each
-/// row's error, and what the table does not determine. `job.out`: a copy of the experiment's platform file
-/// with the properties; empty: none. Errors: ConfigError, WorldError, Interrupted.
+/// Fits the costs of the servers of the experiment to the table by simulations, up to `parallel`
+/// concurrently. Each row has its own model and number of workers. Prints the properties that state the
+/// costs, each row's error, and the costs that the table does not determine. `job.out`: a copy of the
+/// experiment's platform file with the properties; empty: none. Errors: ConfigError, WorldError,
+/// Interrupted.
 void fit_server_table(const JobOptions& job, const std::string& table, int parallel);
 
 }  // namespace tandem::cli

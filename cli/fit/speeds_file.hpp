@@ -1,4 +1,4 @@
-// Tables of measured training speeds by number of workers, from which the costs of a server are fitted.
+// Tables of measured training speeds by number of workers, to which the costs of a server are fitted.
 #pragma once
 
 #include <string>

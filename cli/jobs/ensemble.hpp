@@ -1,4 +1,4 @@
-// The simulations of an ensemble, several at once, each in a copy of this process.
+// The simulations of an ensemble, several at the same time, each in a copy of this process.
 #pragma once
 
 #include <optional>
@@ -10,14 +10,14 @@
 
 namespace tandem::cli {
 
-/// Simulates the job, or, if its decisions depend on timing, as many replicas as physics.ensemble says, up to
-/// `parallel` concurrently, and then the one with the median step time again for its records: its result
-/// directory `out` describes the ensemble too. Errors: as simulate_job; WorldError when a replica failed;
-/// Interrupted.
+/// Simulates the job once, if its decisions do not depend on timing. Otherwise simulates as many replicas as
+/// physics.ensemble says, up to `parallel` concurrently, then repeats the one with the median step time for
+/// its records; its result directory `out` describes the ensemble, too. Errors: as simulate_job; WorldError
+/// when a replica failed; Interrupted.
 Simulated simulate_with_ensemble(LoadedJob loaded, SimulateOptions options, const std::string& out,
                                  int parallel);
 
-/// Says how many simulations these jobs become, before they start; nothing where each is simulated once.
+/// Prints how many simulations these jobs need, before they start; nothing where each is simulated once.
 void announce_ensembles(const std::vector<const Experiment*>& experiments);
 
 }  // namespace tandem::cli

@@ -60,7 +60,7 @@ class MpirunLauncher final : public GenerationLauncher {
   }
   void tell(const std::string& note) override { print_note(note); }
 
-  /// The last launch, with what the generations made of it.
+  /// The last launch, with the result of the generations.
   GuardedResult last(const GenerationResult& result) const {
     GuardedResult last = last_;
     if (result.end == GenerationResult::End::signal)

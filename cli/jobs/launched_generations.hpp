@@ -14,15 +14,15 @@ namespace tandem::cli {
 /// network_of_workers, for generations with other workers.
 NetworkOf network_of_generations();
 
-/// Runs the job as its document says, and kills the rank that is asked for (LaunchEvents::kill).
+/// Launches the job of the document, and kills the rank that the argument returns (LaunchEvents::kill).
 using LaunchOnce = std::function<GuardedResult(const std::function<std::optional<PlannedKill>()>& kill)>;
 
-/// One launch after the other, until the job ends. Between two launches, too, a signal ends it in order.
+/// Launches the job again and again until it ends. A signal ends it in order, also between two launches.
 /// `out`: its result directory. Returns how the job has ended. Pre: begin_generations(job). Errors: as the
 /// launches.
 GuardedResult launch_all(Job& job, const std::string& out, const LaunchOnce& launch);
 
-/// What would have helped a job that a death has ended; empty: nothing.
+/// Advice on settings with which the job would have survived the death that ended it; empty: none.
 std::string advice_after_death(const Job& job, const GuardedResult& result);
 
 }  // namespace tandem::cli

@@ -1,5 +1,5 @@
-// Stops a simulation that would take much longer than anyone waits: estimates its real time from the progress
-// of its first seconds.
+// Stops a simulation that would take too long: estimates its real time from the progress of its first
+// seconds.
 #pragma once
 
 #include <chrono>
@@ -15,7 +15,7 @@ class LongJobCheck {
  public:
   using Clock = std::chrono::steady_clock;
   /// `longest`: real time that a job may take. The estimate is made once, after a 180th of it (20 s of an
-  /// hour), so that shorter jobs are never asked. `now`: a clock for tests.
+  /// hour): shorter jobs end before. `now`: a clock for tests.
   explicit LongJobCheck(std::chrono::duration<double> longest,
                         std::function<Clock::time_point()> now = Clock::now);
 
@@ -30,19 +30,19 @@ class LongJobCheck {
 
   std::chrono::duration<double> longest_;
   std::function<Clock::time_point()> now_;
-  std::optional<Point> first_;  ///< at the first update: what came before does not repeat
+  std::optional<Point> first_;  ///< at the first update: the time before it does not repeat
   bool is_done_ = false;
 };
 
-/// Tells once that no round has ended after a 60th of the longest time (a minute of an hour), for which there
-/// is no estimate.
+/// Reports once that no round has ended after a 60th of the longest time (a minute of an hour). There is no
+/// estimate for such a job.
 class SlowStartCheck {
  public:
   using Clock = LongJobCheck::Clock;
   explicit SlowStartCheck(std::chrono::duration<double> longest,
                           std::function<Clock::time_point()> now = Clock::now);
 
-  /// A round has ended: there is nothing to tell any more.
+  /// A round has ended, so there is nothing to report.
   void round_ended() { is_done_ = true; }
   /// `simulated`: simulated time so far. The text for the user, once; otherwise nothing.
   std::optional<std::string> update(Seconds simulated);

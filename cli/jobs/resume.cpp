@@ -126,10 +126,10 @@ json read_again(const fs::path& folder, json document) {
   return document;
 }
 
-/// Without what may differ in a resumed job: when it ends, the hosts of its ranks and the checkpoints that it
-/// was resumed from before.
+/// The document without the parts that may differ in a resumed job: when it ends, the hosts of its ranks,
+/// and the checkpoint from which it resumed before.
 json what_must_stay(const json& job) {
-  // Parsed again, to compare what a file would hold.
+  // Parsed again, to compare the values that a file would hold.
   json document = json::parse(job.dump());
   document.erase("resume");
   document.erase("generation");
@@ -308,7 +308,7 @@ FormerPoint find_former_point(const fs::path& folder, const json& recorded, cons
   return found;
 }
 
-/// Workers for which learning rate and batch of the interrupted job are meant.
+/// Number of workers to which learning rate and batch of the interrupted job refer.
 int all_workers_in(const json& recorded) {
   std::optional<ResumePoint> begun;
   std::size_t workers = hosts_in(recorded, "workers");

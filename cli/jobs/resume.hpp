@@ -12,7 +12,7 @@ namespace tandem::cli {
 /// Adds --resume and --resume-from; --resume may replace EXPERIMENT.
 void add_resume_options(CLI::App& command, JobOptions& options);
 
-/// The given experiment, or that of the directory to resume, which is one job. Errors: ConfigError.
+/// The given experiment, or that of the directory to resume (one job). Errors: ConfigError.
 LoadedExperiment load_or_resumed(const JobOptions& options);
 
 /// The result directory. Errors: ConfigError when it would overwrite the directory to resume.
@@ -20,8 +20,8 @@ std::string result_directory_of(const JobOptions& options, const Experiment& exp
                                 const std::string& world);
 
 /// With --resume: prepares the job to resume from the latest complete checkpoint, or that of --resume-from,
-/// and prints so. Errors: ConfigError when there is no such checkpoint, the job is another one, still runs,
-/// or has finished.
+/// and prints which one. Errors: ConfigError when there is no such checkpoint, it is of another job, or the
+/// job still runs or has finished.
 void resume_if_asked(Job& job, const JobOptions& options);
 
 }  // namespace tandem::cli

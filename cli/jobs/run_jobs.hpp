@@ -6,8 +6,8 @@
 
 namespace tandem::cli {
 
-/// Runs all jobs together, and with RunOptions::alone then each of them alone. Returns the exit code. Errors:
-/// ConfigError, WorldError.
+/// Runs all jobs together. With RunOptions::alone, then runs each of them alone. Returns the exit code.
+/// Errors: ConfigError, WorldError.
 int run_jobs(LoadedJobs several, const RunOptions& options);
 
 }  // namespace tandem::cli

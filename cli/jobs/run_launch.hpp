@@ -1,4 +1,4 @@
-// What every launch of `tandem run` needs, of one job or of several.
+// Parts of `tandem run` that every launch uses, of one job or of several.
 #pragma once
 
 #include <functional>
@@ -30,7 +30,7 @@ struct RunOptions {
 /// Errors: ConfigError for a run that would measure nothing.
 void check_runnable(const Experiment& experiment);
 
-/// With data.store mounted, cache nodes read the data set where it is, as they do without stores. Errors:
+/// With data.store mounted, makes cache nodes read the data set from its files, as without stores. Errors:
 /// ConfigError.
 void read_mounted_storage(Experiment& experiment);
 
@@ -44,11 +44,11 @@ LaunchSetting launch_setting(std::span<const Job> jobs, const RunOptions& option
 std::optional<ClusterUse> use_cluster(const RunOptions& options, const Experiment& experiment);
 void note_cluster(LaunchSetting& setting, const ClusterUse& cluster);
 
-/// After a launch that failed: bad input that only a rank finds leaves no half-written result directory; any
-/// other error marks it, and `message` says so then.
+/// After a launch that failed. After bad input that only a rank finds, removes a half-written result
+/// directory. After any other error, marks the directory and adds that to `message`.
 void leave_failed(const std::string& directory, int exit_code, std::string& message);
 
-/// What the user sees of a launch while it runs. `where`: " on the machines"; `guards`, `kill`: may be empty.
+/// Launches a job and shows its progress. `where`: " on the machines"; `guards`, `kill`: may be empty.
 GuardedResult launch_job(const LaunchSetting& setting, const std::string& name, const char* where,
                          std::unique_ptr<machines::Guards> guards,
                          const std::function<std::optional<PlannedKill>()>& kill);

@@ -22,7 +22,7 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-/// Its simulated time does not depend on what other jobs send.
+/// Its simulated time does not depend on the messages of other jobs.
 void expect_own_all_reduce(const Job& job, const std::string& name) {
   const AllReducePlan* const plan = job.exchange().all_reduce();
   if (plan == nullptr || std::ranges::count(plan->collectives, native_all_reduce) == 0) return;

@@ -26,8 +26,8 @@ JobRanks ranks_of(const LoadedJobs& several, std::span<const Job> jobs);
 /// The result directory. `world`: the last part of its default.
 std::string directory_of_jobs(const LoadedJobs& several, const JobOptions& options, const std::string& world);
 
-/// Creates the result directory and those of its jobs, where nobody else writes while the locks are held.
-/// Errors: ConfigError.
+/// Creates the result directory and those of its jobs. While the locks are held, no other process writes
+/// there. Errors: ConfigError.
 std::vector<WriteLock> create_directories_of_jobs(const LoadedJobs& several, const std::string& out,
                                                   bool force);
 

@@ -72,7 +72,7 @@ sim::JobRun simulate_watched(Job& job, sim::JobWorldSetting setting, const Simul
   return simulate_or_clear(job, setting, out);
 }
 
-/// In a copy of this process. Errors: what the body failed with.
+/// Runs the body in a copy of this process. Errors: those of the body.
 void run_apart(const std::function<void()>& body, const std::string& what, const std::string& log) {
   const auto in_copy = [&body] {
     begin_output({});

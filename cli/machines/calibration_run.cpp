@@ -280,7 +280,7 @@ int run_calibration(const JobOptions& options, const std::string& profile_path,
                     const CalibrationPlace& place) {
   const int exit_code = measure_undisturbed(load_job(options), profile_path, place);
   if (exit_code != exit_success) return exit_code;
-  // Waiting ranks sleep for up to a seventh of the time on two cores; more is due to other programs.
+  // Waiting ranks sleep for up to a seventh of the time on two cores. Other programs cause more than that.
   constexpr double busy = 0.25;
   if (const double share = load_profile(profile_path).cpu_wait_share; share > busy)
     print_warning(

@@ -14,7 +14,7 @@ namespace tandem::cli {
 struct CalibrationPlace {
   std::string cluster = {};  ///< platform file of the emulated cluster; empty: none
   MachineOptions machines = {};
-  /// All-reduces to measure besides those of the job: of other jobs that will use the profile.
+  /// All-reduces to measure in addition to those of the job: of other jobs that will use the profile.
   std::vector<AllReduceSeries> all_reduces = {};
 };
 
@@ -26,9 +26,9 @@ std::vector<AllReduceSeries> all_reduces_of(const JobOptions& options);
 int run_calibration(const JobOptions& options, const std::string& profile_path,
                     const CalibrationPlace& place = {});
 
-/// Writes what the ranks need into PROFILE.work and returns the command line that starts them: for another
-/// machine, or a batch system. The ranks then write the profile, to `profile_path`.
-/// Errors: ConfigError; also when the cluster is not up.
+/// Writes the input of the ranks into PROFILE.work and returns the command line that starts them, on another
+/// machine or in a batch system. The ranks then write the profile to `profile_path`. Errors: ConfigError;
+/// also when the cluster is not up.
 std::string prepare_calibration(const JobOptions& options, const std::string& profile_path,
                                 const CalibrationPlace& place = {});
 

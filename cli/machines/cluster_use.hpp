@@ -19,13 +19,13 @@ cluster::Wiring wiring_of(const std::string& platform_path);
 /// Prints which properties of the file a new cluster cannot emulate, if any.
 void report_cluster(const cluster::Cluster& cluster);
 
-/// The cluster of a platform file, for several jobs one after the other. A signal that ends the program would
-/// leave a temporary cluster behind: hold BlockedSignals meanwhile.
+/// The cluster of a platform file, for several jobs one after the other. A signal that ends the program
+/// would leave a temporary cluster behind: block signals (BlockedSignals) while it exists.
 class ClusterKeeper {
  public:
   /// Creates the cluster if it is not up, and then removes it at the end. Reports both on standard error.
-  /// Errors: ConfigError when the file has changed since the cluster was created, or when the cluster is not
-  /// up and `may_create` is false; as bring_up.
+  /// Errors: ConfigError when the file has changed since the cluster was created, and when the cluster is
+  /// not up and `may_create` is false; errors of bring_up.
   ClusterKeeper(const std::string& platform_path, bool may_create);
   ~ClusterKeeper();
   ClusterKeeper(const ClusterKeeper&) = delete;
@@ -38,7 +38,8 @@ class ClusterKeeper {
   bool temporary_ = false;
 };
 
-/// The same for one job, with exclusive use. Signals that end the program are delivered at its end.
+/// The same for one job, with exclusive use. Signals that would end the program are delivered when the use
+/// ends.
 class ClusterUse {
  public:
   /// Errors: ConfigError as ClusterKeeper, and when another job uses the cluster.

@@ -56,7 +56,7 @@ std::vector<machines::Machine> machines_of(const MachineOptions& options, bool t
   return *allocation;
 }
 
-/// A file beside a result directory, for as long as machines are asked whether they see it.
+/// A file next to a result directory, as long as machines are asked whether they see it.
 class Token {
  public:
   explicit Token(const std::string& out) {
@@ -446,7 +446,7 @@ machines::LocalWatch watch_locally(const LaunchSetting& setting) {
   return machines::LocalWatch(std::move(watches));
 }
 
-/// On this machine, where mpirun tells how ranks end, but may hear last of the one that was killed.
+/// On this machine. mpirun reports how ranks end, but sometimes reports a killed rank last.
 LaunchResult launch_locally(const LaunchSetting& setting, const LaunchEvents& events) {
   machines::LocalWatch watch = watch_locally(setting);
   LaunchResult result = launch(setting, events);
@@ -464,7 +464,7 @@ LaunchResult launch_locally(const LaunchSetting& setting, const LaunchEvents& ev
 
 GuardedResult launch_guarded(LaunchSetting setting, LaunchEvents events,
                              std::unique_ptr<machines::Guards> guards) {
-  // Without one, whoever watches would hear of the ranks of every such launch.
+  // Without a mark, a watcher would notice the ranks of every launch without one.
   if (setting.mark.empty()) setting.mark = new_launch_mark();
   const bool is_here = setting.cluster || setting.hosts.empty();
   if (!guards) return {is_here ? launch_locally(setting, events) : launch(setting, events), {}, {}};

@@ -33,8 +33,8 @@ struct MachineOptions {
 void add_machine_options(CLI::App& command, MachineOptions& options, bool mapped = true);
 
 struct GuardedResult : LaunchResult {
-  std::string lost_machine;      ///< that did not answer any more; empty: none
-  std::vector<Rank> lost_ranks;  ///< those on it
+  std::string lost_machine;      ///< machine that does not answer any more; empty: none
+  std::vector<Rank> lost_ranks;  ///< ranks on it
 };
 
 /// Runs a job as `launch` does, on machines that are watched (`guards`: null: they are not). A setting
@@ -48,38 +48,39 @@ std::vector<std::string> words_of(const MachineOptions& options);
 /// The machines on which a job runs.
 class MachineUse {
  public:
-  /// None: the job runs on this machine alone. An allocation of several nodes in the environment is taken
-  /// without an option if `takes_allocation`. Errors: ConfigError.
+  /// Without machines, the job runs on this machine alone. `takes_allocation`: an allocation of several
+  /// nodes in the environment is used without an option. Errors: ConfigError.
   MachineUse(const MachineOptions& options, bool takes_allocation);
 
   bool is_used() const { return !machines_.empty(); }
-  /// Gives hosts of the platform the GPUs that --map says. With --map auto, asks all machines what they
-  /// offer, deals the hosts that have no machine, and prints the mapping. Pre: devices and placement of the
+  /// Gives hosts of the platform the GPUs of --map. With --map auto, asks all machines what they offer,
+  /// assigns machines to the hosts that have none, and prints the mapping. Pre: devices and placement of the
   /// job are final. `least`: ranks, as in host_needs(). Errors: ConfigError for an unknown host, or hosts
   /// that do not fit; WorldError.
   void map_hosts(LoadedJob& loaded, int least = 0);
-  /// Places the ranks. Errors: ConfigError with the table when they cannot be placed.
-  /// `ranks`: at least those of the job; further ones are placed with its last. 0: those of the job. Once the
-  /// machines have been checked, a job with fewer workers uses those of them that its ranks need.
+  /// Places the ranks. `ranks`: at least those of the job; 0: those of the job. Further ranks are placed
+  /// with its last rank. Once the machines have been checked, a job with fewer workers uses only the
+  /// machines that its ranks need. Errors: ConfigError with the table when ranks cannot be placed.
   void put_ranks(LaunchSetting& setting, const Job& job, int ranks = 0);
-  /// The same number of ranks on each machine: rank i is on machine i, rank n + i too. Returns the machines.
+  /// Puts the same number of ranks on each machine: machine i of n has the ranks i, n + i and so on. Returns
+  /// the machines.
   const std::vector<std::string>& put_on_each(LaunchSetting& setting, int ranks_each);
-  /// Copies the program to the machines where that is asked for. Pre: put_ranks was called.
+  /// Copies the program to the machines if that is requested. Pre: put_ranks was called.
   void stage(LaunchSetting& setting);
   /// Prints the table of all machines that have ranks. Pre: ranks were put there. Errors: ConfigError when
   /// one of them cannot take part.
   void check(const LaunchSetting& setting, const std::string& out);
-  /// Makes the job ready to run on machines that do not see the result directory, which has its document,
-  /// nor perhaps the checkpoint from which it is resumed (null: none).
-  /// Pre: check was called. Errors: WorldError.
+  /// Prepares machines that do not see the result directory: copies the job's document to them, and the
+  /// checkpoint from which the job resumes (null: none) where they do not see it. Pre: check was called.
+  /// Errors: WorldError.
   void share_document(LaunchSetting& setting, const std::string& out, const ResumePoint* from);
   /// Watches the machines of the job from now on. With `out`, its result directory, checkpoints of machines
   /// that do not see it are brought there as soon as they are written. Pre: check was called, and
   /// share_document if there is an `out`.
   std::unique_ptr<machines::Guards> guard(LaunchSetting& setting, const std::string& out = {}) const;
-  /// Brings here what machines that do not see the result directory have written and rank 0 has not gathered.
-  /// `lost`: a machine that is not asked; what it keeps is removed if a later call finds it. Pre:
-  /// share_document was called; the job has ended. Returns why files of a machine are missing.
+  /// Copies here the files of machines that do not see the result directory, if rank 0 has not gathered
+  /// them. `lost`: a machine that is not asked; its files are removed if a later call reaches it. Pre:
+  /// share_document was called; the job has ended. Returns the reasons why files of a machine are missing.
   std::vector<std::string> fetch_results(const std::string& out, const std::string& lost = {});
 
  private:
@@ -88,22 +89,22 @@ class MachineUse {
   void deal_hosts(const LoadedJob& loaded, int least);
   void note_shared_gpus(const LoadedJob& loaded) const;
   void note_several_networks() const;
-  /// Of the directories that machines use instead of the result directory.
+  /// The beginning of the paths of the directories that machines use instead of the result directory.
   std::string prefix(const std::string& out) const;
-  /// Ranks of the machine write into the result directory: they see it, and so does rank 0.
+  /// Whether ranks of the machine write into the result directory: they see it, and so does rank 0.
   bool writes_results(const machines::MachineState& state) const;
 
   MachineOptions options_;
   std::vector<machines::Machine> machines_;
-  machines::Mapping mapping_;                    ///< once dealt, with the hosts that were
+  machines::Mapping mapping_;                    ///< --map; later with the hosts that were assigned
   std::string staged_;                           ///< the program on all machines; empty: not copied to all
   bool is_allocation_;                           ///< of a batch system
-  std::vector<std::string> used_;                ///< those with ranks, by their first rank
-  std::vector<int> ranks_;                       ///< of each of them
+  std::vector<std::string> used_;                ///< machines with ranks, by their first rank
+  std::vector<int> ranks_;                       ///< number of ranks of each of them
   std::vector<machines::MachineState> states_;   ///< of each of them, once checked
   std::vector<machines::MachineState> checked_;  ///< of all that were checked
   std::string parts_;  ///< name of the directories of machines that do not see the result directory
-  std::vector<std::string> files_;  ///< that each of them reads
+  std::vector<std::string> files_;  ///< files that each of them reads
   /// Machines that were lost, and the directories that they had then.
   std::vector<std::pair<std::string, std::string>> left_behind_;
 };

@@ -9,12 +9,12 @@ namespace tandem::cli {
 
 struct NcclTableOptions {
   std::vector<std::string> tables;
-  std::optional<int> ranks;  ///< of all tables; none: as the tables say
-  std::string into;          ///< a calibration profile; empty: a new one that has the tables alone
+  std::optional<int> ranks;  ///< of all tables; none: the number in each table
+  std::string into;          ///< a calibration profile; empty: a new one with the tables alone
 };
 
-/// Writes the profile `into` with the all-reduces of the tables, instead of its own for as many ranks, to
-/// `out`, which may be the same file. Prints them. Errors: ConfigError.
+/// Replaces all-reduces of the profile `into` by those of the tables for the same number of ranks, and
+/// writes the profile to `out`, which may be the same file. Prints the all-reduces. Errors: ConfigError.
 void write_nccl_tables(const NcclTableOptions& options, const std::string& out);
 
 }  // namespace tandem::cli

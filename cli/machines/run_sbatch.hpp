@@ -14,13 +14,13 @@ namespace tandem::cli {
 struct RunSbatchOptions {
   SbatchOptions sbatch;
   std::optional<int> gpus;  ///< of a node; none: as many as its hosts use
-  std::optional<int> cpus;  ///< of a node: ranks that --map auto gives it at most; none: any number
-  double grace_s = 0.0;     ///< see --grace; 0: the job cannot commit when it is asked to end
+  std::optional<int> cpus;  ///< of a node: limit of its ranks with --map auto; none: any number
+  double grace_s = 0.0;     ///< see --grace; 0: no time for a commit before the end
 };
 
-/// The script. Machines of --map are names for nodes of the allocation; a host that has no entry there is on
-/// the node of its address (tandem:address) or its own name. With --map auto, the fewest nodes that have room
-/// for all. Errors: ConfigError.
+/// The script. Machines of --map are names for nodes of the allocation. A host without an entry there is on
+/// the node of its address (tandem:address) or its own name. With --map auto, the fewest nodes that have
+/// room for all. Errors: ConfigError.
 std::string run_script(const Job& job, const JobOptions& job_options, const MachineOptions& machines,
                        const RunSbatchOptions& options, const std::string& out);
 

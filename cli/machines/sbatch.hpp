@@ -1,4 +1,4 @@
-// What scripts for Slurm's sbatch have in common.
+// Common parts of scripts for Slurm's sbatch.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -10,7 +10,7 @@ namespace tandem::cli {
 struct SbatchOptions {
   bool is_wanted = false;
   std::string time = "01:00:00";
-  std::string memory;  ///< of a node; empty: the site's default, as for the others
+  std::string memory;  ///< of a node; empty: the site's default, as for the other options
   std::string partition;
 };
 

@@ -1,4 +1,4 @@
-// What the two kinds of `tandem cache` read alike: lists of names, sizes, and options of policies.
+// Reads options of both kinds of `tandem cache`: lists of names, sizes, and options of policies.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@ namespace tandem::cli {
 
 /// The parts between commas; at least one.
 std::vector<std::string> parts_of(const std::string& text);
-/// "0.1" is a share of the working set, "auto" eight shares, and other sizes are as in an experiment.
-/// Errors: ConfigError.
+/// The sizes of a list: "0.1" is a share of the working set, "auto" is eight shares, other sizes are as in
+/// an experiment. Errors: ConfigError.
 std::vector<std::int64_t> sizes_of(const std::string& text, double working_set, std::int64_t smallest);
-/// Says which sizes hold nothing.
+/// Prints a note on the sizes that hold nothing.
 void note_small_sizes(const std::vector<std::int64_t>& sizes, std::int64_t smallest);
 /// "lru" of "lru.x=1". Errors: ConfigError unless it is OWNER.OPTION=VALUE.
 std::string owner_of(const std::string& setting);

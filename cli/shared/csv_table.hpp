@@ -1,5 +1,5 @@
-// Reads tables that users bring: CSV with a header, columns found by name in any order. Every error names
-// file, line and column, what was expected and found.
+// Reads tables of users: CSV with a header, columns found by name in any order. Every error names file, line
+// and column, what was expected and what was found.
 #pragma once
 
 #include <cstddef>
@@ -26,15 +26,15 @@ class CsvTable {
   void expect(const std::string& column) const;
   [[noreturn]] void fail_header(const std::string& expected, const std::string& found) const;
 
-  /// Goes to the next row, over empty lines and those that begin with #; false at the end. Errors:
-  /// ConfigError for another number of fields than the header has, or a quote that does not end.
+  /// Goes to the next row; skips empty lines and those that begin with #. False at the end. Errors:
+  /// ConfigError for a row with another number of fields than the header, or a quote that does not end.
   bool next_row();
 
   // Of the current row. Errors: ConfigError naming the place.
 
   /// "FILE:LINE".
   std::string place() const { return rows_.place(); }
-  /// Without blanks around it; empty also without the column.
+  /// The text without blanks around it; empty also when the column is missing.
   std::string text(const std::string& column) const;
   bool is_given(const std::string& column) const { return !text(column).empty(); }
   /// Seconds, at least 0: a number, or one with a unit.
@@ -43,8 +43,8 @@ class CsvTable {
   double positive(const std::string& column) const;
   /// A whole number within these bounds.
   int whole(const std::string& column, int least, int most) const;
-  /// Seconds since 1970 of a time in UTC (ISO 8601). All times of a file must say in one way that they are
-  /// UTC: with Z, with +00:00, or with nothing.
+  /// Seconds since 1970 of a time in UTC (ISO 8601). All times of a file must mark UTC in the same way: with
+  /// Z, with +00:00, or with nothing.
   double clock(const std::string& column);
   [[noreturn]] void fail(const std::string& column, const std::string& expected,
                          const std::string& found) const;
@@ -56,7 +56,7 @@ class CsvTable {
   std::vector<std::string> columns_;
   std::map<std::string, std::size_t> places_;
   std::vector<std::string> fields_;
-  std::optional<std::string> zone_;  ///< how the first time said that it is UTC
+  std::optional<std::string> zone_;  ///< how the first time marks UTC
 };
 
 }  // namespace tandem::cli

@@ -1,4 +1,4 @@
-// How samples reached the workers, as the text after a job says it.
+// Lines about how samples reached the workers, for the text after a job.
 #pragma once
 
 #include <string>
@@ -7,9 +7,8 @@
 
 namespace tandem::cli {
 
-/// Some lines, each with a line break before it. `exception`: why an epoch
-/// of this job may have been recorded without all of its samples, although none was left out; empty: it may
-/// not.
+/// Some lines, each after a line break. `exception`: the reason why the records of this job may lack samples
+/// of an epoch although none was left out; empty: they do not.
 std::string data_lines(const DataFigures& data, const std::string& exception);
 
 }  // namespace tandem::cli

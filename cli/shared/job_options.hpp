@@ -21,7 +21,7 @@ struct JobOptions {
   std::string experiment_file;
   std::vector<std::string> settings;  ///< --set key=value
   std::string variant;
-  std::string job;  ///< for load_job, of an experiment of several jobs; empty: the experiment is one job
+  std::string job;  ///< name of a job, for load_job on an experiment of several; empty: it is one job
   std::string out;
   bool force = false;
   bool trace = false;
@@ -37,19 +37,19 @@ struct JobOptions {
 /// For options that take a number above 0. The message of CLI11's own validator names the largest double.
 CLI::Validator above_zero();
 
-/// The option may be repeated and takes one value each time, never the words after it.
+/// The option may be repeated. Each time it has one value, never the words after that.
 CLI::Option* one_at_a_time(CLI::Option* option);
 
 /// Adds --set and --variant.
 void add_override_options(CLI::App& command, JobOptions& options);
-/// With --losses. Errors: ConfigError when mathematics is modelled.
+/// Records losses if --losses is given. Errors: ConfigError when mathematics is modelled.
 void record_losses_if_asked(Job& job, const JobOptions& options);
 /// Adds EXPERIMENT, --set, --variant, --out and --force.
 void add_experiment_options(CLI::App& command, JobOptions& options);
 /// Adds --trace, --operations, --decisions, --requests, --losses and --repetition.
 void add_record_options(CLI::App& command, JobOptions& options);
 
-/// Platforms that were loaded, by file: many jobs on one platform load it once.
+/// Platforms that were loaded, by file: many jobs use a platform that is loaded once.
 class PlatformCache final : public PlatformReader {
  public:
   const platforms::Description& platform(const std::string& file) override;

@@ -1,4 +1,4 @@
-// What a subcommand prints of a job before it starts.
+// Prints a job before it starts.
 #pragma once
 
 #include <span>
@@ -10,7 +10,7 @@ namespace tandem::cli {
 
 /// The job in a few lines on standard output; warnings, of a lack of memory too, on standard error.
 void print_job(const Job& job);
-/// The same of several that run at the same time, whose ranks are `ranks`.
+/// The same for several jobs that run concurrently. `ranks`: their ranks.
 void print_jobs(std::span<const Job> jobs, const JobRanks& ranks);
 
 /// Errors: ConfigError naming the hosts whose ranks need more memory than the platform file gives them.

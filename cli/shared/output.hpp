@@ -1,5 +1,5 @@
-// What the command prints, and where: results on standard output, everything else on standard error. One
-// state for the process, as there is one standard output; tandem_main sets it before a command begins.
+// Printing: results on standard output, everything else on standard error. The process has one state, set by
+// tandem_main before a command begins.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -17,16 +17,16 @@ struct OutputOptions {
 /// Adds --quiet to all commands below `app`, and --json to those that print results.
 void add_output_options(CLI::App& app, OutputOptions& options);
 
-/// Applies the options to this process. With --json, what is written to standard output after this call, also
+/// Applies the options to this process. With --json, text written to standard output after this call, also
 /// by child processes, goes to standard error; with --quiet it goes nowhere.
 void begin_output(const OutputOptions& options);
 
 /// Runs the action and prints its error, if any. Returns the exit code: its own, or the one of the error.
 int exit_code_of(const std::function<int()>& action);
 
-/// Whether results are wanted as JSON.
+/// Whether the results are printed as JSON.
 bool wants_json();
-/// Prints the JSON object if it is wanted. Errors: WorldError when it cannot be written.
+/// Prints the JSON object if --json is given. Errors: WorldError when it cannot be written.
 void print_document(const nlohmann::json& document);
 
 /// Whether progress may be shown.

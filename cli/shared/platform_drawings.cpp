@@ -43,7 +43,7 @@ std::string link_of(std::string channel) {
   return channel;
 }
 
-/// What the jobs of a report use of a platform.
+/// How the jobs of a report use a platform.
 struct Use {
   Hosts hosts;
   Precision precision = Precision::fp32;  ///< of the first job

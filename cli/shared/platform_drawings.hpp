@@ -8,13 +8,13 @@
 
 namespace tandem::cli {
 
-/// For each platform file that jobs of a report used and that still exists, a drawing
-/// (validation/report/platform_drawing.hpp) of the hosts with a rank, of 128 at most: some with other ranks
-/// than workers, the slowest ones, and those with the slowest connections come first, others are at equal
-/// distances in the list. Files that cannot be loaded, or that lack a host, are left out.
+/// A drawing (validation/report/platform_drawing.hpp) for each platform file that jobs of a report used and
+/// that still exists. It has the hosts with a rank, at most 128: first some with other ranks than workers,
+/// the slowest ones, and those with the slowest connections; then others at equal distances in the list.
+/// Files that cannot be loaded, or that lack a host, are left out.
 std::vector<validation::DrawnPlatform> drawings_of(const std::vector<validation::PlatformUse>& uses);
 
-/// The same of one file, of all hosts, without roles. Errors: ConfigError.
+/// A drawing of all hosts of one file, without roles. Errors: ConfigError.
 validation::DrawnPlatform drawing_of(const std::string& path);
 
 }  // namespace tandem::cli

@@ -13,7 +13,7 @@ class ProgressBar {
  public:
   explicit ProgressBar(std::string label);
   ~ProgressBar();
-  /// What is done before there is progress, in words: "starting 7 ranks". Shown at once.
+  /// Shows the work before there is progress, in words: "starting 7 ranks". Immediately.
   void status(const std::string& text);
   /// `fraction` done, 0 to 1.
   void update(double fraction);
@@ -28,8 +28,8 @@ class ProgressBar {
   Clock::time_point next_;
 };
 
-/// What fraction the last line of progress in `file` says, 0 if there is none. Such files are written by a
-/// ProgressBar whose output is no terminal.
+/// The fraction in the last line of progress in `file`, 0 if there is none. A ProgressBar whose output is
+/// not a terminal writes such files.
 double logged_progress(const std::string& file);
 
 }  // namespace tandem::cli

@@ -189,7 +189,7 @@ std::string done_again_text(const MembershipSummary& membership) {
   return fmt::format(", {} done again", with_separators(*samples));
 }
 
-/// Of machines without workers, by what ran there.
+/// Departures of machines without workers, by role.
 std::string other_departures_text(const MembershipSummary& membership) {
   const std::int64_t all = membership.other_departures;
   if (all == 0) return "";
@@ -287,7 +287,7 @@ std::string restarts_line(const RunInfo& info) {
   return line + losses_text(info);
 }
 
-/// What a simulation assumed of commits on hosts without a disk.
+/// The assumption of a simulation about commits on hosts without a disk.
 std::string diskless_text(const RunInfo& info) {
   const json hosts = info.physics.value("commits_without_disk", json::array());
   if (hosts.empty()) return "";

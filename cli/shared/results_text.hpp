@@ -11,7 +11,7 @@ namespace tandem::cli {
 /// workers went, staleness, local steps and a target accuracy, and at last the directory.
 std::string results_line(const Results& results);
 
-/// Prints this for the result directory, or with --json {"directory", "summary": summary.json}.
+/// Prints these lines for the result directory, or with --json {"directory", "summary": summary.json}.
 void print_results(const std::string& directory);
 
 }  // namespace tandem::cli

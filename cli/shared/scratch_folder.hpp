@@ -14,7 +14,7 @@ namespace tandem::cli {
 /// Removed with this object.
 class ScratchFolder {
  public:
-  /// Replaces what an interrupted command has left there.
+  /// Removes what an interrupted command has left at this path.
   explicit ScratchFolder(std::filesystem::path path) : path_(std::move(path)) {
     std::filesystem::remove_all(path_);
     std::filesystem::create_directories(path_);

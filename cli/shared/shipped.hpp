@@ -10,8 +10,8 @@ namespace tandem::cli {
 /// PREFIX/share/tandem of the program PREFIX/bin/tandem; empty when there is none, as in a build folder.
 std::filesystem::path shipped_folder();
 
-/// For arguments that name a file: one that does not exist from here, but in the shipped folder, becomes that
-/// of the shipped folder.
+/// For arguments that name a file: a path that does not exist here, but does in the shipped folder, becomes
+/// the path there.
 CLI::Validator or_shipped();
 
 }  // namespace tandem::cli

@@ -14,8 +14,9 @@
 
 namespace tandem::cli {
 
-/// A signal that asks this program to end, thrown once everything that it started has ended, so that what
-/// owns a cluster removes it. Not a std::exception: a failed configuration is reported, an interrupt is not.
+/// A signal that asks this program to end. Thrown after every process that it started has ended, so that the
+/// owner of a cluster removes it. Not a std::exception: a failed configuration is reported, an interrupt is
+/// not.
 struct Interrupted {
   int signal;
 };
@@ -25,7 +26,7 @@ struct ProcessQueue {
   std::size_t count = 0;
   /// Starts a process, in a group of its own and with this mask of blocked signals. Errors: WorldError.
   std::function<Process(std::size_t index, const sigset_t& blocked_signals)> start;
-  /// The process has ended; or it could not be started, and `error` says why.
+  /// Called when the process has ended, or when it could not be started: then `error` is the reason.
   std::function<void(std::size_t index, const ExitStatus& status, std::exception_ptr error)> ended;
   std::function<void()> waiting = [] {};  ///< called about ten times per second
 };
@@ -35,8 +36,9 @@ struct ProcessQueue {
 /// ended.
 void run_processes(const ProcessQueue& queue, int parallel);
 
-/// What a process with the output in the file `log` failed with; null when it succeeded: ConfigError when it
-/// ended with exit code 2, else WorldError. Both contain the output. `what`: it did, for the message.
+/// The error of a process with the output in the file `log`; null when it succeeded: ConfigError when it
+/// ended with exit code 2, otherwise WorldError. Both contain the output. `what`: the work of the process,
+/// for the message.
 std::exception_ptr error_of(const std::string& what, const std::string& log, const ExitStatus& status);
 
 /// `tandem WORDS`, with its output in the file `log`.

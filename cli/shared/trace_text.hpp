@@ -1,5 +1,5 @@
-// What `tandem import` found in traces of PyTorch's profiler, as text and as JSON. Texts of the file are
-// printed without control characters; its hosts, users and paths are not among them.
+// The findings of `tandem import` in traces of PyTorch's profiler, as text and as JSON. Texts of the file
+// are printed without control characters; its hosts, users and paths are not printed.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -14,7 +14,7 @@ namespace tandem::cli {
 
 enum class BreakdownKind { exact, hta };
 
-/// "trace.json: rank 0 of 2, Tesla V100, 5 steps ..." and what a step consists of.
+/// "trace.json: rank 0 of 2, Tesla V100, 5 steps ..." and the parts of a step.
 std::string summary_text(const trace::RankFindings& findings);
 /// One row per step.
 std::string steps_table(const trace::RankFindings& findings);
@@ -25,7 +25,7 @@ std::string layers_table(const trace::RankFindings& findings);
 std::string breakdown_text(const trace::RankFindings& findings, BreakdownKind kind);
 /// One row per collective of several ranks.
 std::string match_table(const trace::Match& match, const std::vector<trace::RankFindings>& findings);
-/// One line per check. `only_failed`: those that hold are left out.
+/// One line per check. `only_failed`: only for those that failed.
 std::string checks_text(const std::vector<trace::Check>& checks, bool only_failed);
 
 nlohmann::json findings_document(const trace::RankFindings& findings, const std::vector<trace::Check>& checks,

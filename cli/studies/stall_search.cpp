@@ -27,7 +27,7 @@
 namespace tandem {
 namespace {
 
-/// What a process that simulated writes.
+/// The result of a process that simulated.
 struct FoundStall {
   std::optional<double> stall{};  ///< none: unknown
 };
@@ -145,7 +145,7 @@ FoundCapacity search(const Loaded& modelled, const SimulateOptions& options, con
     try {
       return stall_with(modelled, options, out, capacity);
     } catch (const ConfigError& error) {
-      // As a cache whose part is too small for what it must hold.
+      // Like a cache whose part is too small for its content.
       if (result.warning.empty())
         result.warning =
             fmt::format("study.stall: a capacity that is not possible does not suffice: {}", error.what());

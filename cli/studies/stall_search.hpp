@@ -11,17 +11,17 @@
 namespace tandem::cli {
 
 struct FoundCapacity {
-  /// None for jobs without cache nodes, and for those of which no stall in warm epochs is known.
+  /// None for jobs without cache nodes, and where the stall in warm epochs is not known.
   std::optional<validation::StudyCapacity> least{};
-  std::string warning = {};  ///< why there is none, or why a capacity is not possible; empty: nothing to say
+  std::string warning = {};  ///< why there is none, or why a capacity is not possible; empty: no warning
 };
 
-/// Each simulation is a process of its own, with files in the folder `out` meanwhile. Pre: this process has
-/// not simulated. Errors: WorldError.
+/// Runs each simulation in a process of its own, with temporary files in the folder `out`. Pre: this process
+/// has not simulated. Errors: WorldError.
 FoundCapacity least_capacity(const LoadedJob& loaded, const SimulateOptions& options, const std::string& out,
                              double stall);
-/// The same for several jobs, with one capacity for all that have cache nodes: the stall is the longest of
-/// these, in one simulation of all jobs together.
+/// The same for several jobs: all that have cache nodes have one capacity, one simulation has all jobs, and
+/// the longest of their stalls counts.
 FoundCapacity least_capacity(const LoadedJobs& several, const SimulateOptions& options,
                              const std::string& out, double stall);
 

@@ -1,5 +1,5 @@
-// The folder of a study: study.json says of which study it is, and NAME.json holds the result of a
-// configuration. Both appear whole or not at all, so several processes can work in one folder.
+// The folder of a study: study.json describes the study, and NAME.json holds the result of a configuration.
+// Each file appears atomically, so several processes can work in one folder.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace tandem::cli {
 
-/// What a study was asked for.
+/// The request of a study.
 struct StudyManifest {
   std::string experiment_file;
   std::string variant;
@@ -25,10 +25,10 @@ struct StudyManifest {
 void write_manifest(const std::string& folder, const StudyManifest& manifest);
 /// None: the folder is not that of a study. Errors: ConfigError for a damaged file.
 std::optional<StudyManifest> read_manifest(const std::string& folder);
-/// "tandem study lab.yaml --set ...", without where and how it was simulated.
+/// "tandem study lab.yaml --set ...", without options of where and how it was simulated.
 std::string study_command(const StudyManifest& manifest);
 
-/// The result of a configuration: its part of the study's report, or why it failed.
+/// The result of a configuration for the study's report, or the reason why it failed.
 struct StudyEntry {
   std::vector<validation::StudyResult> results{};  ///< of each job
   std::optional<validation::StudyJobs> several{};  ///< of all jobs; none: there is one
@@ -37,7 +37,7 @@ struct StudyEntry {
 /// Errors: WorldError.
 void write_entry(const std::string& folder, const validation::SuiteConfiguration& configuration,
                  const StudyEntry& entry);
-/// None: there is no result, or one of other keys. Errors: ConfigError for a damaged file.
+/// None: there is no result, or its keys differ. Errors: ConfigError for a damaged file.
 std::optional<StudyEntry> read_entry(const std::string& folder,
                                      const validation::SuiteConfiguration& configuration);
 

@@ -42,7 +42,7 @@ void sort_by_cost(std::vector<std::size_t>& chosen, const validation::Suite& sui
   });
 }
 
-/// The progress of all configurations, by what each running one wrote into its log.
+/// The progress of all configurations, read from the logs of the running ones.
 class StudyProgress {
  public:
   StudyProgress(const std::string& name, std::size_t count)
@@ -201,7 +201,8 @@ StudyEntry StudyRun::simulate_several(std::size_t i, const LoadedJobs& several,
   return entry;
 }
 
-/// In a copy of this process. Whatever ends it, there is a complete entry or none. Returns the exit code.
+/// In a copy of this process. However the copy ends, its entry is complete or missing. Returns the exit
+/// code.
 int StudyRun::simulate_here(std::size_t i) const {
   begin_output({});
   const int code = exit_code_of([&] {

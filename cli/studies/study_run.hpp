@@ -1,5 +1,5 @@
-// Simulates configurations of a study, several at once, each in a copy of this process: program, libraries
-// and platform are loaded once for all of them.
+// Simulates configurations of a study, several at the same time. Each runs in a copy of this process, so
+// that program, libraries and platform are loaded once for all.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +15,11 @@
 
 namespace tandem::cli {
 
-/// How the report names a configuration, or one of its jobs.
+/// The names of a configuration, or of one of its jobs, in the report.
 validation::StudyConfiguration names_of(const validation::SuiteConfiguration& configuration);
 validation::StudyConfiguration names_of(const validation::SuiteEntry& entry);
 
-/// The words of its simulation, without where its results go.
+/// The words of its simulation, without the options for its results.
 std::vector<std::string> words_of(const validation::Suite& suite,
                                   const validation::SuiteConfiguration& configuration);
 
@@ -34,7 +34,7 @@ class StudyRun {
   void simulate(std::vector<std::size_t> chosen, int jobs);
 
   std::size_t failures() const { return failures_; }
-  /// Of the first that failed; null: none.
+  /// The error of the first configuration that failed; null: none.
   std::exception_ptr first_error() const { return first_error_; }
 
  private:

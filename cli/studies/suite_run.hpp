@@ -18,7 +18,7 @@ struct SuiteRunOptions {
   std::string profile;           ///< an existing one for all configurations; empty: calibrate
   bool on_cluster = false;       ///< runs use the emulated clusters of the platforms
   MachineOptions machines = {};  ///< of a real cluster
-  bool on_machines = false;      ///< there are some, by these options or in an allocation
+  bool on_machines = false;      ///< there are real machines, by these options or in an allocation
   bool witness = false;          ///< simulates under SMPI too, except where data comes from storage
   bool alone = false;            ///< of several jobs, also simulates and runs each alone
   bool resume = false;           ///< keeps the finished tasks of an interrupted suite
@@ -26,7 +26,7 @@ struct SuiteRunOptions {
 };
 
 struct SuiteResults {
-  std::vector<validation::Compared> configurations;       ///< the entries of those of the suite
+  std::vector<validation::Compared> configurations;       ///< the entries of the suite's configurations
   std::vector<validation::ReportConfiguration> reported;  ///< one per entry
   std::vector<validation::ReportJobs> several_jobs;
   std::vector<std::string> commands;  ///< that were carried out
@@ -34,8 +34,9 @@ struct SuiteResults {
   std::exception_ptr first_error;  ///< of a configuration that failed; null: none
 };
 
-/// Before anything is written: refuses a given profile that cannot be read or may have been calibrated with
-/// the runs, and several jobs that cannot be calibrated or run like that. Errors: ConfigError.
+/// Call it before anything is written. Refuses a given profile that cannot be read or may have been
+/// calibrated with the runs, and several jobs that cannot be calibrated or run in this way. Errors:
+/// ConfigError.
 void check_before_running(const validation::Suite& suite, const SuiteRunOptions& options);
 /// Errors: WorldError when a cluster cannot be made. An error in a configuration becomes its `failure`.
 SuiteResults run_suite(const validation::Suite& suite, const SuiteRunOptions& options);

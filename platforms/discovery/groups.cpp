@@ -10,9 +10,9 @@
 namespace tandem::discovery {
 namespace {
 
-// A pair whose flows were slower than this share of what its machines can do crosses a shared cable.
+// A pair crosses a shared cable if its flows were slower than this share of its machines' rates.
 constexpr double least_similarity = 0.85;
-// Flows of a group that reach more than this share of what its machines can do are not limited by a cable.
+// No cable limits flows of a group that reach more than this share of its machines' rates.
 constexpr double not_limited = 0.9;
 // Both directions together of a cable that they share have less than this share of the sum of each alone.
 constexpr double shared_below = 0.7;
@@ -47,7 +47,7 @@ std::vector<std::vector<int>> merged(const Square& similarity, double least) {
   }
 }
 
-/// The mean of the two smallest shares of each pair, so that one disturbance alone separates nobody.
+/// The mean of the two smallest shares of each pair, so that one disturbance alone separates no pair.
 Square worst_of(const std::vector<std::vector<std::vector<double>>>& seen) {
   Square worst(seen.size(), std::vector<double>(seen.size(), 1.0));
   for (std::size_t i = 0; i < seen.size(); ++i)
@@ -105,7 +105,7 @@ class Level {
   std::vector<Unit> units_;
 };
 
-/// What the machines can send, or receive, through the cables known so far.
+/// The rate at which the machines can send, or receive, through the cables known so far.
 double Level::capacity(const std::vector<int>& machines, bool up) const {
   std::vector<double> below(tree_.nodes.size(), 0.0);
   for (const int machine : machines)
@@ -178,8 +178,8 @@ Square Level::similarities() const {
   return worst_of(seen);
 }
 
-/// Flows between all machines of a group and machines of the other blocks, as many as may fill a cable
-/// between them. Returns the largest sum seen; `possible`: what the other cables would allow.
+/// Starts flows between all machines of a group and machines of the other blocks, as many as may fill a
+/// cable between them. Returns the largest measured sum; `possible`: the limit by the other cables.
 double Level::fill(const std::vector<int>& own, const std::vector<std::vector<int>>& blocks, bool up,
                    std::vector<Pair>* used, double& possible) const {
   std::vector<int> others;  // block by block in turn, so that none of them is the bottleneck
@@ -242,8 +242,8 @@ Cable Level::measure(const std::vector<int>& group, const std::vector<std::vecto
   return cable;
 }
 
-/// A group whose cable carries as much as all others' together can be told from no cable by nobody: the group
-/// is where the others meet.
+/// Drops a group whose cable carries as much as the cables of all others together. No measurement can
+/// separate such a group from one without a cable: the others meet there.
 void Level::drop_implied(std::vector<Group>& found) const {
   const auto is_implied = [&](const auto& candidate) {
     double up = 0.0, down = 0.0;

@@ -68,8 +68,8 @@ class Duplex {
   }
   double cable(int machine) const { return std::max(trials_.out(machine), trials_.in(machine)); }
 
-  /// Both directions of a pair together. A machine that then has more than its cable one way is full duplex;
-  /// one that could have more, and has not, is doubtful: it may also be due to the other machine.
+  /// Both directions of a pair together. A machine that then has more than its cable has one way is full
+  /// duplex. One that could have more, and has not, is doubtful: the other machine may be the cause.
   void test(int a, int b) {
     constexpr double more = 1.3, proof = 1.15;
     const double apart = trials_.alone(a, b) + trials_.alone(b, a);

@@ -21,7 +21,7 @@ struct Flow {
   int from;
   int to;
   Bytes chunk;    ///< size of its messages
-  int in_flight;  ///< messages that are under way at a time
+  int in_flight;  ///< messages that are in flight at a time
   Bytes most;     ///< bytes after which it ends; at least what it sends alone while the trial lasts
 };
 

@@ -14,7 +14,8 @@ struct Cable {
   double down = 0.0;       ///< bytes per second
   bool is_shared = false;  ///< both directions together have the bandwidth `up`, which is then also `down`
   double latency_s = 0.0;  ///< one way
-  /// Whether it was seen to limit what is below it; otherwise its bandwidths are the most that was seen.
+  /// Whether a measurement showed that it limits the nodes below it; otherwise its bandwidths are the
+  /// highest measured ones.
   bool limits = true;
   bool operator==(const Cable&) const = default;
 };
@@ -36,7 +37,7 @@ struct Loopback {
 
 struct Tree {
   int machines = 0;
-  std::vector<Node> nodes;  ///< the machines, then the groups; a group has a larger number than what is in it
+  std::vector<Node> nodes;  ///< the machines, then the groups; a group has a larger number than its members
   std::vector<Loopback> loopbacks;  ///< of each machine
   bool operator==(const Tree&) const = default;
 

@@ -33,8 +33,8 @@ double Trials::latency_s(int a, int b) {
 }
 
 Flow Trials::shaped(int from, int to, double rate, Seconds duration) {
-  // Up to 32 KiB MPI sends a message at once; above that a handshake would wait behind traffic in the other
-  // direction, which costs more than it gains on all but very fast links.
+  // Up to 32 KiB MPI sends a message without a handshake. Above that a handshake would wait behind traffic
+  // in the other direction, which costs more than it gains on all but very fast links.
   constexpr double fast = 1.5e9;
   const std::int64_t largest = rate > fast ? 1 << 20 : 32 << 10;
   constexpr double chunks_per_flow = 200.0;

@@ -27,14 +27,14 @@ class Trials {
   /// The sum of the rates of concurrent flows: the median of three measurements.
   double total(const std::vector<Pair>& pairs);
 
-  /// Flows between a machine and several others, in both directions one after the other: several together may
-  /// be faster than one alone.
+  /// Flows between a machine and several others, first in one direction, then in the other. Several flows
+  /// together may be faster than one alone.
   void spread(int machine, const std::vector<int>& others);
 
   /// The most that a machine was seen to send, and to receive, while only its flows were in flight.
   double out(int machine) const { return out_[static_cast<std::size_t>(machine)]; }
   double in(int machine) const { return in_[static_cast<std::size_t>(machine)]; }
-  /// What a flow would have if only the cables of its two machines limited it.
+  /// The rate of a flow if only the cables of its two machines limited it.
   double expected(int from, int to) const { return std::min(out(from), in(to)); }
 
   int machines() const { return machines_; }

@@ -1,5 +1,5 @@
-// A cache that jobs can bypass, to measure what it saves them: what the policy would serve from a tier or
-// from another node comes from the store instead. The policy itself does not know; it keeps what it would.
+// A cache that jobs can bypass, to measure its effect. Samples that the policy would deliver from a tier or
+// from another node come from the store instead. The policy does not notice, and keeps the same samples.
 #pragma once
 
 #include <memory>

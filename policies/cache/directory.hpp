@@ -1,7 +1,6 @@
-// Which nodes hold which samples, as they say themselves: the directory of caches that several nodes share.
-// Every node that may keep a sample has an entry from before it keeps the sample until after the sample has
-// left it, so there are never more copies than allowed, and what the directory does not know is nowhere.
-// Pure.
+// Which nodes hold which samples, by their own reports: the directory of caches that several nodes share. A
+// node that may keep a sample has an entry from before it keeps the sample until after the sample has left
+// it. So there are never more copies than allowed, and a sample without entries is on no node. Pure.
 #pragma once
 
 #include <cstddef>
@@ -18,27 +17,27 @@ class Directory {
   Directory(std::int64_t samples, int copies);
 
   struct Located {
-    int holder = -1;  ///< another node that holds the sample, or will in a moment; -1: none
+    int holder = -1;  ///< another node that holds the sample, or is reading it; -1: none
     /// The asking node may keep the sample. It has an entry from now on, and must publish or withdraw it.
     bool may_keep = false;
     bool operator==(const Located&) const = default;
   };
-  /// For a node that has not got the sample. Of several holders it names one that has published the sample
-  /// rather than one that is reading it, and of those the next one in the order of nodes, so that askers
-  /// divide themselves among them.
+  /// For a node that does not have the sample. Of several holders it names one that has published the sample
+  /// rather than one that is reading it. Of equal ones it names the next one in the order of nodes, so that
+  /// askers are spread over them.
   Located look_up(SampleId id, int node);
   /// The node has the sample now.
   void publish(SampleId id, int node);
-  /// The node has it no longer, or does not keep it.
+  /// The node has the sample no longer, or does not keep it.
   void withdraw(SampleId id, int node);
-  /// The holder that was named when `moment` was the moment did not have the sample. False: its entry is
-  /// newer, or is one of a node that is still reading the sample, which will tell by itself.
+  /// The holder that was named at `moment` did not have the sample. False: its entry is newer, or the node
+  /// is still reading the sample and will report it itself.
   bool repair(SampleId id, int holder, std::int64_t moment);
-  /// The node has departed, and has nothing.
+  /// The node has departed, and holds nothing.
   void remove(int node);
-  /// Counts publications: says which of two answers is the newer one.
+  /// Counts publications, so that the newer one of two answers is known.
   std::int64_t moment() const { return moment_; }
-  /// Nodes with an entry for it.
+  /// Number of nodes with an entry for the sample.
   std::size_t holders(SampleId id) const { return entries_.at(index(id)).size(); }
 
  private:

@@ -65,7 +65,7 @@ class IdIndex {
     // Fibonacci hashing: the high bits of the product are well mixed even for consecutive ids.
     return static_cast<std::size_t>((static_cast<std::uint64_t>(id) * 0x9e3779b97f4a7c15ULL) >> shift_);
   }
-  /// The cell that holds `id`, or the empty one where it would go.
+  /// The cell that holds `id`, or the empty one for it.
   std::size_t cell_of(SampleId id) const {
     std::size_t cell = home_of(id);
     while (cells_[cell].row != none && cells_[cell].id != id) cell = following(cell);

@@ -1,5 +1,5 @@
-// Which nodes own a sample, known to all without messages: the nodes in turn, or a consistent hash ring
-// (Karger et al., STOC 1997), as HVAC uses it when nodes depart. Pure.
+// Which nodes own a sample, known to all without messages: in turn, or by a consistent hash ring (Karger et
+// al., STOC 1997), as HVAC uses it when nodes depart. Pure.
 #pragma once
 
 #include <cstddef>
@@ -14,13 +14,13 @@ namespace tandem::cache {
 class Owners {
  public:
   enum class Rule : std::uint8_t {
-    in_turn,  ///< sample i belongs to node i mod nodes, and after that to the nodes that follow
-    ring      ///< to the nodes that follow its hash on the ring
+    in_turn,  ///< sample i belongs to node i mod nodes, then to the nodes that follow
+    ring      ///< the sample belongs to the nodes that follow its hash on the ring
   };
   /// All nodes are present. `seed`: of the places on the ring.
   Owners(Rule rule, int nodes, std::uint64_t seed = 1);
 
-  /// What belongs to a node that departs belongs to the next ones; nothing else moves.
+  /// The samples of a node that departs belong to the next nodes. No other sample changes its owner.
   void set_present(int node, bool is_present);
   /// The first present nodes for the sample, `count` different ones or all there are, the first owner first.
   void find(SampleId id, int count, std::vector<int>& owners) const;

@@ -1,7 +1,7 @@
 // The interface of every cache policy: events of a cache node in, decisions out. A policy chooses which
-// sample is delivered, which are read and which are kept; the node owns the bytes, and the cache engine
-// (workloads/data/cache_engine.hpp) the accounting. No clock, I/O or global state; ties are broken by id or
-// by order of insertion.
+// sample is delivered, which are read and which are kept. The node owns the bytes. The cache engine
+// (workloads/data/cache_engine.hpp) does the accounting. No clock, I/O or global state; ties are broken by
+// id or by order of insertion.
 #pragma once
 
 #include <array>
@@ -68,16 +68,16 @@ struct Arrived {
 struct EpochBegins {
   int job = 0;
   std::int64_t epoch = 0;
-  /// What each node will want, in order; empty: not known before. Valid during the event only.
+  /// The samples that each node will want, in order; empty: not known before. Valid during the event only.
   std::span<const std::vector<SampleId>> lists = {};
   std::span<const std::uint8_t> low = {};  ///< L flags by id; empty: all are H
-  /// Of this node's list, the first ones that nobody wants any more: the node, or the job, begins in the
-  /// middle of the epoch.
+  /// How many of the first samples of this node's list are not wanted any more: the node, or the job, begins
+  /// in the middle of the epoch.
   std::int64_t taken = 0;
 };
 
-/// A job starts, ends, or was measured: `benefit` is the share of its step time that a cache saves. To
-/// measure it, the job bypasses the tiers for some batches, and returns to them (bypass.hpp).
+/// A job starts, ends, or was measured: `benefit` is the share of its step time that a cache saves. For the
+/// measurement, the job bypasses the tiers for some batches, and returns to them (bypass.hpp).
 struct JobChange {
   enum class State : std::uint8_t { starts, probed, ends, bypasses, returns };
   int job = 0;
@@ -85,13 +85,13 @@ struct JobChange {
   double benefit = 0.0;
 };
 
-/// Another node joins, with nothing in its tiers, or departs. All are there as a policy begins.
+/// Another node joins with empty tiers, or departs. All nodes are there as a policy begins.
 struct PeerChange {
   int node = 0;
   bool joins = false;
 };
 
-/// Who holds a sample now; -1: nobody.
+/// The node that holds a sample now; -1: none.
 struct Holder {
   SampleId id = 0;
   int node = -1;
@@ -99,8 +99,8 @@ struct Holder {
 
 // ---- Decisions ----
 
-/// What is delivered for a wanted sample. Where `given` differs from `asked`, it replaces it for good
-/// (substituted), or the two change places in the order of the epoch (swapped).
+/// The sample that is delivered for a wanted one. If `given` differs from `asked`, it replaces it
+/// permanently (substituted), or the two change places in the order of the epoch (swapped).
 struct Serve {
   SampleId asked = 0;
   SampleId given = 0;
@@ -115,12 +115,12 @@ struct Fetch {
   std::uint32_t count = 0;
   Place from;
   Why why = Why::prefetch;
-  /// Samples behind those in Decisions::ids that come with a package, and are here or being read: the engine
+  /// Samples after those in Decisions::ids that come with a package, and are here or being read: the engine
   /// leaves them out of `count`.
   std::uint32_t others = 0;
 };
 
-/// Copies `count` samples into one package of the store, which can be read with one request from then on.
+/// Copies `count` samples into one package of the store. From then on one request reads them.
 struct Pack {
   std::uint32_t first = 0;  ///< in Decisions::ids
   std::uint32_t count = 0;
@@ -137,7 +137,7 @@ struct Move {
   std::int16_t to = outside;
 };
 
-/// Reused from event to event, so nothing is allocated once its vectors are large enough.
+/// Used again for each event, so nothing is allocated once its vectors are large enough.
 struct Decisions {
   std::vector<Serve> serve;  ///< one for each sample of Want::now, in order
   std::vector<Fetch> fetch;
@@ -204,14 +204,14 @@ struct Rate {
   Seconds latency{0};
   Seconds time_of(Bytes size) const { return latency + size / bandwidth; }
 };
-/// What reads cost. Data for policies that choose the fastest place; not a clock.
+/// The costs of reads, as data for policies that choose the fastest place; not a clock.
 struct Rates {
   std::vector<Rate> tiers;
   Rate peer;
   Rate store;
 };
 
-/// The samples that each node will want, where the seed alone determines them.
+/// The samples that each node will want, if the seed alone determines them.
 class Plan {
  public:
   virtual ~Plan() = default;
@@ -228,7 +228,7 @@ struct Setting {
   Manifest manifest = {};
   const Rates* rates = nullptr;
   const Plan* plan = nullptr;
-  std::uint64_t seed = 1;  ///< of policies that draw numbers
+  std::uint64_t seed = 1;  ///< for policies that draw numbers
   Options options = {};
 
   Bytes capacity() const { return tiers.front(); }
@@ -249,14 +249,14 @@ class CachePolicy {
   virtual void on_directory(std::span<const Holder>, Decisions&) {}
   /// Reads in the background may begin, of at most `room` bytes.
   virtual void on_idle(Bytes /*room*/, Decisions&) {}
-  /// Whether a tier holds the sample, or will when its read ends. Answers peers and samplers.
+  /// Whether a tier holds the sample, or will hold it when its read has ended. Answers peers and samplers.
   virtual bool holds(SampleId id) const = 0;
   /// Bytes kept in a tier; never above its capacity.
   virtual Bytes used(int tier = 0) const = 0;
 };
 
-/// What a policy must be told besides the requests. A user of policies that cannot provide it refuses the
-/// policy.
+/// Data that a policy needs in addition to the requests. A user of policies that cannot provide it refuses
+/// the policy.
 struct Needs {
   bool manifest = false;    ///< Setting::manifest
   bool ahead = false;       ///< Want::ahead; the job accepts swapped samples
@@ -270,10 +270,10 @@ struct Needs {
   bool operator==(const Needs&) const = default;
 };
 
-/// "losses, reads in the background": what is needed.
+/// "losses, reads in the background": the data that is needed.
 std::string describe(const Needs& needs);
 
-/// What can be made of a policy.
+/// What can be made of a policy: a cache of a node, a replay.
 struct Factory {
   /// For a cache node; null: only traces.
   std::unique_ptr<CachePolicy> (*node)(const Setting&) = nullptr;
@@ -282,14 +282,14 @@ struct Factory {
   bool knows_future = false;   ///< the trace must have the next request of each
   Needs needs = {};            ///< of `node`
   bool replaces = false;       ///< a node may deliver other samples than the wanted ones
-  bool plans_one_job = false;  ///< with the lists of one job, so several jobs cannot share it
-  /// Deals the samples of each step anew among the nodes: all nodes with workers have equally many, and no
-  /// checkpoint knows who got which.
+  bool plans_one_job = false;  ///< it plans with the lists of one job, so several jobs cannot share it
+  /// Deals the samples of each step anew among the nodes. So all nodes with workers have equally many
+  /// workers, and no checkpoint knows which worker got which sample.
   bool deals_steps = false;
 };
-/// Those of cache nodes.
+/// The policies of cache nodes.
 const Catalog<Factory>& catalog();
-/// Those that can replay traces.
+/// The policies that can replay traces.
 const Catalog<Factory>& trace_catalog();
 
 }  // namespace tandem::cache

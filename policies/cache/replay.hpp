@@ -34,8 +34,8 @@ struct AdmissionRule {
   double probability = 1.0;  ///< of probability
 };
 
-/// Decides about the misses of one replay. `seen` admits an object from its second request on; ids are dense,
-/// so it needs no Bloom filter and makes none of its mistakes.
+/// Decides about the misses of one replay. `seen` admits an object from its second request on. Ids are
+/// dense, so it needs no Bloom filter and makes no errors of one.
 class Admission {
  public:
   Admission(const AdmissionRule& rule, std::size_t ids, std::uint64_t seed)
@@ -67,7 +67,7 @@ class Admission {
 struct ReplaySetting {
   Bytes capacity;
   Options options = {};
-  std::uint64_t seed = 1;  ///< of orders that draw numbers, and of admission
+  std::uint64_t seed = 1;  ///< for orders that draw numbers, and for admission
   AdmissionRule admission = {};
   std::size_t warm_up = 0;  ///< first requests, which are not counted
 };
@@ -78,8 +78,8 @@ struct Counts {
   std::int64_t bytes = 0;      ///< requested
   std::int64_t hit_bytes = 0;  ///< of `bytes`
   std::int64_t evicted = 0;
-  std::int64_t largest_used = 0;  ///< bytes that were in the cache at once, at most
-  /// Counted requests up to the first one for whose object there was no room; none: there was for all.
+  std::int64_t largest_used = 0;  ///< most bytes in the cache at the same time
+  /// Counted requests up to the first one whose object found no room; none: all found room.
   std::optional<std::int64_t> full_after = {};
 
   void note_full() {

@@ -33,7 +33,7 @@ struct Units {
   std::int64_t capacity = 0, largest = 0;
 };
 
-/// What tiers hold from batch to batch: of what the next batches want, that which is wanted first.
+/// The content of the tiers from batch to batch: the samples that the next batches want first.
 class Content {
  public:
   Content(std::size_t samples, const Units& units)
@@ -58,7 +58,7 @@ class Content {
     farthest_.push_back({next, id});
     std::ranges::push_heap(farthest_);
   }
-  /// What is wanted last leaves.
+  /// Evicts the sample that is wanted last.
   void make_room() {
     while (used_ > units_.capacity) {
       TANDEM_CHECK(!farthest_.empty(), "used", used_, "capacity", units_.capacity);

@@ -10,7 +10,8 @@
 namespace tandem::cache {
 namespace {
 
-/// The policy decides about what the node may keep. What it would read from the store may be elsewhere.
+/// The policy decides which samples the node may keep. Samples that it would read from the store may be on
+/// other nodes.
 class SharedCache : public CachePolicy {
  public:
   explicit SharedCache(std::unique_ptr<CachePolicy> policy) : policy_(std::move(policy)) {}
@@ -41,7 +42,7 @@ class SharedCache : public CachePolicy {
     }
   }
 
-  /// What no peer has comes from the store: for the policy, the read has not ended.
+  /// A sample that no peer has is read from the store next: for the policy, the read has not ended.
   void on_arrived(std::span<const Arrived> arrived, Decisions& decisions) override {
     arrived_.clear();
     for (const Arrived& read : arrived)
@@ -95,7 +96,7 @@ class OwnedCache final : public SharedCache {
   }
 
  private:
-  /// What it has got while an owner was away, it serves until it evicts it.
+  /// It serves a sample that it got while an owner was away until it evicts it.
   bool may_keep(SampleId id) override {
     if (sharing_.copies == 0 || policy().holds(id)) return true;
     sharing_.owners.find(id, sharing_.copies, owners_);
@@ -145,13 +146,13 @@ class LocatedCache final : public SharedCache {
   }
 
  private:
-  /// What it holds, it may hold: it has an entry.
+  /// It may hold every sample that it holds: it has an entry.
   bool may_keep(SampleId id) override { return is_granted_.contains(id) || holds(id); }
   Place elsewhere(SampleId id) override {
     const auto other = holder_of_.find(id);
     return other == holder_of_.end() ? store() : peer(other->second);
   }
-  /// What it does not hold after the event, each sample once.
+  /// Withdraws the samples that it does not hold after the event, each once.
   void withdraw(std::span<const SampleId> ids, Decisions& decisions) const {
     for (const SampleId id : ids)
       if (!holds(id) && std::ranges::find(decisions.withdrawn, id) == decisions.withdrawn.end())

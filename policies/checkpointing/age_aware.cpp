@@ -12,7 +12,7 @@
 namespace tandem::checkpointing {
 namespace {
 
-/// From this interval on, no commit is due (300,000 years).
+/// From this interval on, no commit is planned (300,000 years).
 constexpr double endless_s = 1e13;
 
 /// All machines of a job, from now on.

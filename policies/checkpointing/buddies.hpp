@@ -1,4 +1,5 @@
-// Which machine keeps copies of what another one commits (checkpoint.to buddy). Pure; knows no files.
+// Chooses for each machine another one that keeps copies of its commits (checkpoint.to buddy). Pure; knows
+// no files.
 #pragma once
 
 #include <map>
@@ -8,15 +9,15 @@
 
 namespace tandem::checkpointing {
 
-/// Machine by machine, the other one that keeps copies of its parts.
+/// By machine: its buddy, which keeps copies of its parts.
 using Buddies = std::map<std::string, std::string>;
 
-/// A ring: the buddy of each machine is the next one in this order, that of the last one the first. So each
-/// keeps the copies of one other machine, and a commit survives any loss that does not take a machine
-/// together with its buddy. A machine alone has none. Pre: no machine is there twice.
+/// A ring: the buddy of each machine is the next one in this order, that of the last one is the first. Each
+/// machine keeps the copies of one other machine. A commit survives every loss except that of a machine
+/// together with its buddy. A single machine has no buddy. Pre: no machine is listed twice.
 Buddies make_buddies(std::span<const std::string> machines);
 
-/// The machines that have what this one commits: itself first, then its buddy, if it has one.
+/// The machines that have the commits of this one: itself first, then its buddy, if it has one.
 std::vector<std::string> holders_of(const Buddies& buddies, const std::string& machine);
 
 }  // namespace tandem::checkpointing

@@ -1,7 +1,6 @@
 // As often as possible while commits take at most a share of the time of the work, as the frequency of
-// CheckFreq (Mohan, Phanishayee, Chidambaram, FAST 2021). A commit is due once the commits so far and
-// the next one are within the share of the work so far, so the interval after an expensive commit
-// is longer.
+// CheckFreq (Mohan, Phanishayee, Chidambaram, FAST 2021). The next commit follows when it and the commits so
+// far are within the share of the work so far. So the interval after an expensive commit is longer.
 #include <algorithm>
 
 #include "policies/checkpointing/planning_policy.hpp"

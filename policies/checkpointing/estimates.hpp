@@ -1,5 +1,5 @@
-// What checkpointing policies learn from events: which machines the job has and how often they fail, how long
-// rounds take, and what a commit costs.
+// Estimates of checkpointing policies from events: the machines of the job and how often they fail, the
+// duration of rounds, and the cost of a commit.
 #pragma once
 
 #include <functional>
@@ -12,16 +12,16 @@
 
 namespace tandem::checkpointing {
 
-/// The machines of a job, and how long all of them together were observed.
+/// The machines of a job, and the time for which all of them together were observed.
 class Machines {
  public:
   /// Ignores an occupant that is older than the slot's present one.
   void ready(const Ready& event);
   void warned(const Warned& event);
-  /// Ignores an occupant that the slot does not have.
+  /// Ignores an occupant that is not in the slot.
   void departed(const Departed& event);
-  /// A commit is complete, after which none fits into these notices: such departures lose nothing but what
-  /// must be lost, and do not count as failures.
+  /// A commit is complete. Machines for whose notice `is_last` is true have no later commit: their
+  /// departures lose no more than they must, and do not count as failures.
   void save_warned(Seconds now, const std::function<bool(Seconds notice)>& is_last);
 
   int count() const { return static_cast<int>(all_.size()); }
@@ -29,13 +29,14 @@ class Machines {
     std::size_t slot = 0;
     double seconds = 0.0;
   };
-  /// In order of arrival. One machine, started at time 0, if no machine has been announced.
+  /// Ages in order of arrival. One machine, started at time 0, if no machine has been announced.
   std::vector<Age> ages(Seconds now) const;
-  /// Until its departure, of each machine that was warned and for which no commit has been made since.
+  /// The time until its departure, for each machine that was warned and for which no commit has been made
+  /// since.
   std::vector<Seconds> notices(Seconds now) const;
-  /// Revoked and lost machines.
+  /// Number of revoked and lost machines.
   double failures() const { return static_cast<double>(failures_); }
-  /// Sum over all machines, also those that have departed.
+  /// Time of observation, summed over all machines, also those that have departed.
   Seconds observed(Seconds now) const;
   void serialise(PolicyState& state);
 
@@ -56,13 +57,13 @@ class Machines {
   Seconds observed_;  ///< machines that have departed
 };
 
-/// The mean time between failures: given by the options, or learnt from the machines.
+/// The mean time between failures: given by the options, or estimated from the machines.
 class FailureRate {
  public:
   static std::vector<OptionSpec> options();
   FailureRate(const Options& options, double time_scale);
-  /// Of the job: that of one machine divided by the number of machines. Learnt: the inverse of the posterior
-  /// mean (a + failures) / (b + hours) of a machine's failure rate with a Gamma(a, b) prior.
+  /// For the job: that of one machine divided by the number of machines. The estimate is the inverse of the
+  /// posterior mean (a + failures) / (b + hours) of a machine's failure rate with a Gamma(a, b) prior.
   Seconds mtbf(const Machines& machines, Seconds now) const;
 
  private:
@@ -71,15 +72,15 @@ class FailureRate {
   Seconds prior_time_;
 };
 
-/// The last few durations of one kind, of which single ones may be far from the others.
+/// The last durations of one kind. Single ones may be far from the others.
 class RecentTimes {
  public:
   void add(Seconds duration);
   bool empty() const { return last_.empty(); }
   /// Their median. Pre (both): not empty.
   Seconds usual() const;
-  /// Few are longer: the median and three times the median deviation from it, which are about two standard
-  /// deviations of normal ones.
+  /// A duration that few exceed: the median plus three times the median deviation from it, which is about
+  /// two standard deviations of normal ones.
   Seconds cautious() const;
   void serialise(PolicyState& state, const std::string& name);
 
@@ -93,13 +94,13 @@ class CommitCost {
   static OptionSpec option();
   explicit CommitCost(const Options& options);
   void add(const Committed& commit);
-  /// For which it blocks the job. None: neither given nor measured yet.
+  /// The time for which it blocks the job. None: neither given nor measured yet.
   std::optional<Seconds> expected() const;
-  /// From the end of its round until it is complete, which may be later than the job continues: usually, and
-  /// a time that few take longer. At least what the options say.
+  /// Times from the end of the round until the commit is complete, which may be after the job has continued:
+  /// the usual time, and one that few exceed. At least the values of the options.
   std::optional<Seconds> until_complete() const;
   std::optional<Seconds> cautious_until_complete() const;
-  /// Of all commits so far.
+  /// The time of all commits so far.
   Seconds spent() const { return spent_; }
   void serialise(PolicyState& state);
 

@@ -1,4 +1,4 @@
-// A commit after every so many rounds or seconds of work.
+// A commit after a fixed number of rounds or seconds of work.
 #include <cmath>
 
 #include "policies/checkpointing/planning_policy.hpp"

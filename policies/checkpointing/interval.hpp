@@ -1,17 +1,18 @@
-// Closed forms about checkpoints of a job that machines' failures stop: how often to commit, and what commits
-// and failures cost. Failures are exponential, with a mean time between failures (mtbf) of the whole job; of
-// n independent machines any of which stops it, that of one machine divided by n.
+// Formulas for checkpoints of a job that failures of machines stop: the best interval between commits, and
+// the cost of commits and failures. Failures are exponential, with a mean time between failures (mtbf) of
+// the whole job. For n independent machines, any of which stops the job, it is that of one machine divided
+// by n.
 #pragma once
 
 #include "policies/vocabulary/units.hpp"
 
 namespace tandem::checkpointing {
 
-/// What a job loses in time to commits and failures.
+/// Times that a job loses to commits and failures.
 struct Costs {
   Seconds commit;    ///< C: the job is blocked while its state is written
-  Seconds load;      ///< R: reading the last commit; failures may strike meanwhile
-  Seconds downtime;  ///< D: from a failure until loading starts; no failure strikes meanwhile
+  Seconds load;      ///< R: reading the last commit; failures may happen meanwhile
+  Seconds downtime;  ///< D: from a failure until loading starts; no failure happens meanwhile
 };
 
 // ---- Work between two commits, in seconds of useful work ----
@@ -30,14 +31,14 @@ Seconds optimal_interval(Seconds cost, Seconds mtbf);
 
 // ---- Expected times ----
 
-/// Expected time of a segment of work and its commit, with the failures that strike meanwhile, each of which
-/// starts it again: exp(R / mtbf) (mtbf + D) (exp((work + C) / mtbf) - 1).
-/// Source: renewal argument; with D = 0, Daly's complete cost (2006).
+/// Expected time of a segment of work and its commit, with failures, each of which starts it again: exp(R /
+/// mtbf) (mtbf + D) (exp((work + C) / mtbf) - 1). Source: renewal argument; with D = 0, Daly's complete cost
+/// (2006).
 Seconds segment_time(Seconds work, const Costs& costs, Seconds mtbf);
 /// Expected time of a job of so much work in equal segments. Pre: segments >= 1.
 Seconds job_time(Seconds work, int segments, const Costs& costs, Seconds mtbf);
-/// Expected time between the begin of a segment and a failure that strikes within `length` of it:
-/// mtbf - length / (exp(length / mtbf) - 1). About length / 2 where failures are rare. Pre: length >= 0.
+/// Expected time between the begin of a segment and a failure within `length` of it: mtbf - length /
+/// (exp(length / mtbf) - 1). About length / 2 where failures are rare. Pre: length >= 0.
 Seconds loss_given_failure(Seconds length, Seconds mtbf);
 /// Expected time from a failure until the last commit is loaded, failures while loading included:
 /// exp(R / mtbf) (mtbf + D) - mtbf.
@@ -48,7 +49,7 @@ double first_order_waste(Seconds work, const Costs& costs, Seconds mtbf);
 
 // ---- Warnings ----
 
-/// Whether a commit ends before the announced departure. `left`: until the round in progress ends, after
+/// Whether a commit ends before the announced departure. `left`: time until the current round ends, after
 /// which the commit can start.
 constexpr bool fits_notice(Seconds left, Seconds cost, Seconds notice) { return left + cost <= notice; }
 

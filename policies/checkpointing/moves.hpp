@@ -1,5 +1,5 @@
-// Which machine sends which part of a commit to which other one, so that each has what it needs. Pure; knows
-// no files.
+// Plans the copies of parts of a commit between machines, so that each machine has the parts that it needs.
+// Pure; knows no files.
 #pragma once
 
 #include <span>
@@ -18,9 +18,10 @@ struct Move {
   bool operator==(const Move&) const = default;
 };
 
-/// `there`, `wanted`: copies of parts of one commit; in `wanted` each once. A machine that lacks a wanted
-/// copy gets it from one that has it as the job begins: that which has the fewest parts to send so far, and
-/// of those the first in `there`. In the order of `wanted`; nothing for a part that no machine has.
+/// `there`: the present copies of parts of one commit; `wanted`: the copies that should be there, each once.
+/// A machine that lacks a wanted copy gets it from a machine with a present one: the one with the fewest
+/// parts to send so far, and of several the first in `there`. In the order of `wanted`; nothing for a part
+/// that no machine has.
 std::vector<Move> plan_moves(std::span<const Copy> there, std::span<const Copy> wanted);
 
 }  // namespace tandem::checkpointing

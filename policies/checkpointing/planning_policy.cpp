@@ -38,7 +38,7 @@ void PlanningPolicy::on_ready(const Ready& event, Decisions&) { machines_.ready(
 void PlanningPolicy::on_committed(const Committed& event, Decisions& decisions) {
   cost_.add(event);
   failed_in_a_row_ = 0;
-  // The one that was under way when another one was decided does not replace it.
+  // A commit that was in progress when another one was decided does not replace that one.
   requested_ = requested_ && event.round < requested_round_;
   if (commits_on_warning_)
     machines_.save_warned(event.now, [&](Seconds notice) { return !may_follow(event, notice); });
@@ -77,9 +77,9 @@ bool PlanningPolicy::may_follow(const Committed& event, Seconds notice) const {
   return may_wait(notice, event.now - round_ended_ - event.duration);
 }
 
-/// The commit may as well follow another round, of which nothing is lost then. Not if nobody knows how long
-/// they take. A commit that comes too late costs all work since the one before, one that comes too early only
-/// rounds, so the times are those that few exceed. `computed`: since that round began.
+/// Whether the commit may follow another round, of which nothing is lost then. Not if the duration of rounds
+/// and commits is unknown. A commit that comes too late costs all work since the one before; one that comes
+/// too early costs only rounds. So the times are those that few exceed. `computed`: since that round began.
 bool PlanningPolicy::may_wait(Seconds notice, Seconds computed) const {
   const auto commit = cost_.cautious_until_complete();
   if (!commit || rounds_.empty()) return false;

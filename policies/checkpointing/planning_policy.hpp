@@ -1,6 +1,6 @@
-// What all checkpointing policies share: they plan the next commit when the job starts and after each commit,
-// try again after a failed one, and may also commit on warnings: after the last round whose commit is
-// complete before the machine is taken away.
+// The common part of all checkpointing policies. They plan the next commit when the job starts and after
+// each commit, and try again after a failed one. They may also commit on warnings: after the last round
+// whose commit is complete before the machine is taken away.
 #pragma once
 
 #include <memory>
@@ -30,15 +30,15 @@ class PlanningPolicy : public Policy {
   PlanningPolicy(const Options& options, bool commits_on_warning)
       : cost_(options), commits_on_warning_(commits_on_warning), margin_(options.real("margin")) {}
 
-  /// When the next commit is due; none: it is not planned.
+  /// The next commit; none: it is not planned.
   virtual std::optional<Decision> next_commit(Seconds now) const = 0;
-  /// The same after a commit failed: soon, since more and more work is at risk, but not at each round, since
-  /// a commit that fails again and again takes time: after 1, 2, 4, ... rounds.
+  /// The next commit after one failed: after 1, 2, 4, ... rounds. Soon, because more and more work is at
+  /// risk; but not after each round, because a commit that always fails costs time.
   virtual std::optional<Decision> retry(Seconds now) const;
 
   const Machines& machines() const { return machines_; }
   const CommitCost& cost() const { return cost_; }
-  Seconds work() const { return work_; }                  ///< durations of all rounds
+  Seconds work() const { return work_; }                  ///< sum of the durations of all rounds
   std::int64_t failed_in_all() const { return failed_; }  ///< commits
 
  private:
@@ -53,7 +53,7 @@ class PlanningPolicy : public Policy {
   bool commits_on_warning_;
   double margin_;
   bool requested_ = false;            ///< CommitNow was decided, and its commit has not ended
-  std::int64_t requested_round_ = 0;  ///< after which it was
+  std::int64_t requested_round_ = 0;  ///< after which round that was
   std::int64_t round_ = 0;            ///< the last one that ended
   Seconds round_ended_;
   std::int64_t failed_ = 0;
@@ -63,7 +63,8 @@ class PlanningPolicy : public Policy {
 
 /// Whether a periodic policy also commits on warnings.
 OptionSpec on_warning_option();
-/// Time to spare, where a commit on a warning is put off by a round.
+/// When a commit on a warning waits one more round: the share by which that round and the commit may exceed
+/// their expected time.
 OptionSpec margin_option();
 
 /// After a first commit that shows the cost, an interval that follows from the cost of a commit and the mean

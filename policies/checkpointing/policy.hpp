@@ -21,7 +21,7 @@ namespace tandem::checkpointing {
 
 using Departure = DepartureKind;
 
-/// The job computes from this round on: at its begin (round 0), and each time it has loaded a commit.
+/// The job computes after this round: at its begin (round 0), and each time it has loaded a commit.
 struct Started {
   Seconds now;
   std::int64_t round;
@@ -35,14 +35,14 @@ struct RoundDone {
   Seconds duration;  ///< computing and exchange, without commits
   bool operator==(const RoundDone&) const = default;
 };
-/// The machine in a slot is announced to be taken away.
+/// The machine in a slot will be taken away.
 struct Warned {
   Seconds now;
   int slot;
   Seconds notice;  ///< from now until it is taken away
   bool operator==(const Warned&) const = default;
 };
-/// Only about machines whose loss stops the job.
+/// A machine is gone. Only for machines whose loss stops the job.
 struct Departed {
   Seconds now;
   int slot;
@@ -50,7 +50,7 @@ struct Departed {
   Departure how;
   bool operator==(const Departed&) const = default;
 };
-/// A machine computes in a slot from now on. At the begin of a job, before Started: one for each machine.
+/// A machine computes in a slot from now on. One for each machine at the begin of a job, before Started.
 struct Ready {
   Seconds now;
   int slot;
@@ -63,7 +63,7 @@ struct Committed {
   Seconds now;
   std::int64_t round;  ///< its state is that after this round
   Seconds duration;    ///< for which it blocked the job
-  Seconds took = {};   ///< from the end of that round on; 0: as long as it blocked the job
+  Seconds took = {};   ///< from the end of that round; 0: as long as it blocked the job
   bool operator==(const Committed&) const = default;
 };
 /// A commit was given up or is incomplete.
@@ -75,17 +75,17 @@ using Event = std::variant<Started, RoundDone, Warned, Departed, Ready, Committe
 
 // ---- Decisions ----
 
-/// Commit when the round in progress ends, or at once between two rounds, also if no commit is due.
+/// Commit when the current round ends; immediately if there is none. Also if no commit is planned.
 struct CommitNow {
   bool operator==(const CommitNow&) const = default;
 };
-/// The next commit is due at the end of that round, counted from this decision on. Replaces the last
-/// NextCommitIn; a commit, for whatever reason, removes it.
+/// The next commit is at the end of that round, counted from this decision on. Replaces the last
+/// NextCommitIn; every commit removes it.
 struct NextCommitInRounds {
-  std::int64_t rounds;  ///< 1: the round in progress
+  std::int64_t rounds;  ///< 1: the current round
   bool operator==(const NextCommitInRounds&) const = default;
 };
-/// The next commit is due at the end of the first round after so many seconds of work, counted from this
+/// The next commit is at the end of the first round after this many seconds of work, counted from this
 /// decision on. Otherwise as NextCommitInRounds.
 struct NextCommitInSeconds {
   Seconds work;
@@ -96,9 +96,9 @@ using Decisions = std::vector<Decision>;
 
 // ---- Policies ----
 
-/// One object per job: where the job starts again, a new one is restored and told what it has missed.
-/// Deterministic. A policy plans a commit with each Started, Committed and CommitFailed;
-/// where it gives no decision then, none is due.
+/// One object per job. A job that starts again has a new object, which is restored and then gets the events
+/// that it missed. Deterministic. A policy plans a commit with each Started, Committed and CommitFailed;
+/// without a decision then, no commit is planned.
 class Policy {
  public:
   virtual ~Policy() = default;
@@ -114,12 +114,13 @@ class Policy {
 };
 
 /// The integral of a machine's failure rate from its start until an age in seconds: -log of the probability
-/// that it lives longer. Never decreases; infinite from the age on that no machine reaches.
+/// that it lives longer. Never decreases; infinite from the age that no machine reaches.
 using CumulativeHazard = std::function<double(double age_s)>;
 
 struct Setting {
   Options options = {};
-  /// The lifetimes of machines, for `hazard`: by slot; one: of all. Empty: those that its options describe.
+  /// The lifetimes of machines, for `hazard`: by slot; a single one is for all slots. Empty: the policy's
+  /// options describe them.
   std::vector<CumulativeHazard> hazards = {};
   double time_scale = 1.0;  ///< seconds of machines in a second of the job
 };

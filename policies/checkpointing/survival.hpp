@@ -1,5 +1,5 @@
-// Which commits can still be used after machines were lost: those of which every part has a copy on a machine
-// that is there. Pure; knows no files.
+// The commits that are usable after machines were lost: every part has a copy on a present machine. Pure;
+// knows no files.
 #pragma once
 
 #include <compare>
@@ -19,10 +19,10 @@ struct Copy {
   auto operator<=>(const Copy&) const = default;
 };
 
-/// What is left when a machine is lost.
+/// The copies without those of a lost machine.
 std::vector<Copy> without_machine(std::span<const Copy> copies, std::string_view machine);
 
-/// Rounds of the commits of which each of these parts has a copy, the latest first. Pre: there are parts.
+/// Rounds of the commits that have a copy of each of these parts, the latest first. Pre: there are parts.
 std::vector<std::int64_t> whole_commits(std::span<const Copy> copies, std::span<const int> parts);
 
 }  // namespace tandem::checkpointing

@@ -22,7 +22,7 @@ void append(Round& round, Transfer::Kind kind, int peer, const Piece& piece);
 Round mirrored(const Round& round);
 
 /// Reduces `size` participants to the largest power of two, which act for all. For i < surplus, participants
-/// 2i and 2i + 1 form a pair; the even one acts for the pair, as number i. The participants after the pairs
+/// 2i and 2i + 1 are a pair; the even one acts for the pair, as number i. The participants after the pairs
 /// have the next numbers.
 class Fold {
  public:
@@ -33,7 +33,7 @@ class Fold {
   /// The number under which this participant acts. Pre: acts().
   int number() const { return paired_ ? self_ / 2 : self_ - surplus_; }
   int participant(int number) const { return number < surplus_ ? 2 * number : number + surplus_; }
-  /// The round in which pairs put their vectors together; no round when all participants act.
+  /// The round in which pairs add their vectors; no round when all participants act.
   std::vector<Round> rounds(std::int64_t elements) const;
 
  private:

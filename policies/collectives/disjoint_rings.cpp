@@ -87,7 +87,7 @@ class RingSearch {
     return fits ? reverse : std::vector<int>();
   }
 
-  /// `only_nearest`: each participant goes on to one of those that are fewest links away.
+  /// `only_nearest`: each participant continues to one of those that are fewest links away.
   std::vector<int> search(bool only_nearest) {
     only_nearest_ = only_nearest;
     steps_ = 0;

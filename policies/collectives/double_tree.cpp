@@ -78,9 +78,9 @@ class Trees {
     }
   }
 
-  /// Siblings get different colours, so that their parent sends to one at a time, and twins, so that their
-  /// child receives one at a time. Following sibling, twin, sibling ... gives a path, or a circle of even
-  /// length.
+  /// Siblings get different colours, so that their parent sends to one at a time. Twins get different
+  /// colours, so that their child receives from one at a time. Following sibling, twin, sibling ... gives a
+  /// path, or a circle of even length.
   void colour_path_through(std::size_t edge) {
     if (edges_[edge].colour != uncoloured) return;
     edges_[edge].colour = 0;

@@ -1,5 +1,5 @@
-// The cost of an all-reduce as a formula with few numbers, fitted to measured times: a fixed start, and costs
-// per hop and per byte, so that it holds for other numbers of ranks than the measured ones.
+// The cost of an all-reduce as a formula, fitted to measured times: a fixed start, and costs per hop and per
+// byte. The formula also gives the cost for numbers of ranks that were not measured.
 #pragma once
 
 #include <cstdint>
@@ -19,21 +19,21 @@ struct MeasuredTime {
   double seconds;
 };
 
-/// The schedule of the catalogue that an all-reduce of this size among so many ranks follows.
+/// The schedule of the catalogue that an all-reduce of this size among `ranks` ranks uses.
 using ScheduleChoice = std::function<std::string(int ranks, std::int64_t bytes)>;
 
-/// What a library chooses, by the text that it calls itself; none: not known. Open MPI 4.1 (component tuned),
-/// from 8 KiB: four ranks and more fold onto a power of two, then halve and double (Rabenseifner); two and
-/// three use a ring, and from 256 KiB send all to one rank and back, as a tree does. The times of
+/// The schedules of a library, by its own description; none: not known. Open MPI 4.1 (component tuned), from
+/// 8 KiB: four ranks and more fold onto a power of two, then halve and double (Rabenseifner). Two and three
+/// ranks use a ring; from 256 KiB they send all to one rank and back, as a tree does. The times in
 /// validation/reports/asynchronous.md agree.
 std::optional<ScheduleChoice> library_choice(const std::string& software);
 
 /// seconds = start + hops alpha + bytes beta + reduced gamma, where the numbers of hops, bytes and reduced
 /// bytes are those of a schedule of the catalogue on a uniform network (`price`).
 struct FittedCost {
-  ScheduleChoice choice;  ///< whose formulas fit best: one schedule for all, or a library's
+  ScheduleChoice choice;  ///< with the best fit: one schedule for all, or a library's
   LinkCost cost;
-  double mean_error = 0.0;  ///< relative, of the times that it was fitted to
+  double mean_error = 0.0;  ///< relative, of the fitted times
 };
 
 /// Least squares of relative errors, with no negative cost, for each schedule that needs no groups; the one

@@ -1,5 +1,5 @@
-// All-gathers. Around a ring: size - 1 times, each participant passes on what it has received last. By
-// doubling: in each round, each participant sends all that it has, to participants at twice the distance.
+// All-gathers. Around a ring: size - 1 times, each participant passes on the part that it has received last.
+// By doubling: in each round, each participant sends all its parts to participants at twice the distance.
 #include <algorithm>
 
 #include "policies/collectives/building_blocks.hpp"

@@ -1,5 +1,5 @@
-// The network as the estimate of an all-reduce's time (its price) needs it: the channels that messages
-// between participants cross and share.
+// The network for the estimate of an all-reduce's time (its price): the channels that messages between
+// participants cross and share.
 #pragma once
 
 #include <functional>
@@ -32,8 +32,8 @@ struct Network {
   }
 };
 
-/// Orders of the participants whose rings, each from a participant to the next and from the last to the
-/// first, use different shared channels, at most `most` of them. Found by a search of bounded length, so that
+/// At most `most` orders of the participants. The rings of these orders use different shared channels (a
+/// ring goes from each participant to the next, and from the last to the first). The search is limited, so
 /// there may be more. Empty if there is none: on a star of several participants, one ring needs every cable.
 std::vector<std::vector<int>> disjoint_rings(const Network& network, int most);
 

@@ -1,5 +1,6 @@
-// A collective as data: what each participant sends, receives and reduces, round by round. Pure functions
-// make schedules; one interpreter (workloads/exchange/schedule_runner.hpp) runs any of them on any context.
+// A collective as data: the pieces that each participant sends, receives and reduces, round by round. Pure
+// functions make schedules; one interpreter (workloads/exchange/schedule_runner.hpp) runs any of them on any
+// context.
 #pragma once
 
 #include <algorithm>
@@ -51,8 +52,8 @@ class Rounds {
   Rounds(std::size_t count, Rule rule) : count_(count), rule_(std::move(rule)) {}
 
   std::size_t size() const { return count_; }
-  /// Replaces the content of `round`, without allocating once it has had as many transfers. Pre: number <
-  /// size().
+  /// Replaces the content of `round`, without allocating if it has had as many transfers before. Pre: number
+  /// < size().
   void read(std::size_t number, Round& round) const;
   /// Adds the transfers of a round to `round`. Pre: number < size().
   void add(std::size_t number, Round& round) const;
@@ -60,7 +61,7 @@ class Rounds {
   Round front() const { return (*this)[0]; }
   bool operator==(const Rounds& other) const;
 
-  /// Gives each round by value.
+  /// Returns each round by value.
   class Iterator {
    public:
     using difference_type = std::ptrdiff_t;
@@ -96,7 +97,7 @@ struct Schedule {
 struct Extent {
   std::size_t most_transfers = 0;  ///< of one round
   std::int64_t messages = 0;       ///< that the participant sends
-  std::int64_t most_reduced = 0;   ///< elements that one round receives to reduce them
+  std::int64_t most_reduced = 0;   ///< most elements that one round receives to reduce
   std::int64_t sent = 0;           ///< elements
   std::int64_t received = 0;       ///< elements
 };
@@ -173,12 +174,12 @@ struct LinkCost {
 Seconds price(const MakeSchedule& make, const Groups& groups, std::int64_t elements, Bytes element_size,
               const LinkCost& cost);
 
-/// Which participant acts under which number, and the groups of the numbers.
+/// The number of each participant in a schedule, and the groups of the numbers.
 struct Arrangement {
   std::vector<int> order;   ///< participant order[i] acts as number i
   std::vector<int> groups;  ///< sizes; the numbers of a group are consecutive
 };
-/// The schedules of participants so arranged. Pre: the order names each participant once.
+/// The schedules of participants with this arrangement. Pre: the order names each participant once.
 Schedules arranged(const MakeSchedule& make, const Arrangement& arrangement);
 /// The schedules of several copies of a collective, at the same time: copy i works on part i of the vector
 /// (Parts) with its own arrangement, so that the copies can use different links. Pre: at least one

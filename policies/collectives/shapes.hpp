@@ -8,8 +8,9 @@ namespace tandem::collectives {
 /// Ring reduce-scatter, then ring all-gather: 2 (size - 1) rounds.
 Schedule ring(int self, const Groups& groups, std::int64_t elements);
 
-/// The same ring, where a piece that is reduced goes in up to four chunks of at least 16384 elements: one is
-/// reduced while the next arrives, so that a step takes the longer of transfer and reduction, and one chunk.
+/// The same ring. A piece that is reduced is sent in up to four chunks of at least 16384 elements: one is
+/// reduced while the next arrives. A step then lasts as long as the longer of transfer and reduction, plus
+/// one chunk.
 Schedule pipelined_ring(int self, const Groups& groups, std::int64_t elements);
 
 /// Recursive halving reduce-scatter, then recursive doubling all-gather: 2 lg size rounds for a power of two.
@@ -30,11 +31,11 @@ Schedule tree(int self, const Groups& groups, std::int64_t elements);
 /// Two binary trees, each for one half of the vector in `double_tree_chunks` chunks: 4 (h + chunks - 1)
 /// rounds, where h = floor(lg size) is the height of both trees.
 Schedule double_tree(int self, const Groups& groups, std::int64_t elements);
-/// The same for all participants, who share the trees.
+/// The same for all participants, which share the trees.
 Schedules double_trees(const Groups& groups);
-/// Chunks per tree: sqrt((h - 1) n beta / (2 alpha)), at least 1, for which 2 (h + chunks - 1) messages of n
-/// / (2 chunks) bytes take the least time. A schedule does not know the network; it assumes that a latency
-/// costs as much as 4096 elements.
+/// Chunks per tree: sqrt((h - 1) n beta / (2 alpha)), at least 1. With it, 2 (h + chunks - 1) messages of n
+/// / (2 chunks) bytes are fastest. A schedule does not know the network; it assumes that a latency costs as
+/// much as 4096 elements.
 int double_tree_chunks(int size, std::int64_t elements);
 
 /// Rings inside the groups, and rings across them for each of as many segments as the smallest group has

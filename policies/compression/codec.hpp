@@ -16,7 +16,7 @@
 
 namespace tandem::compression {
 
-/// A tensor, row-major; of a tensor that is cut: its whole rows, or the rest of a row.
+/// A tensor, row-major. Of a tensor that is cut: its whole rows, or the rest of a row.
 struct Part {
   std::int64_t begin = 0;  ///< first element in the stretch
   std::int64_t rows = 1;
@@ -64,15 +64,15 @@ class Codec {
                            std::span<float> /*sum*/) {
     return false;
   }
-  /// State learnt from the values so far, which a resumed job must restore; its size does not change. In the
-  /// memory of the device that computes, or of the host.
+  /// State that depends on the values so far, which a resumed job must restore; its size does not change. In
+  /// the memory of the device that computes, or of the host.
   virtual std::span<float> learnt() { return {}; }
 };
 
 /// PowerSGD's two factors, computed by all workers together (Vogels et al. 2019, algorithm 1). `project`
-/// makes the first message, which is summed over workers; after `orthonormalise`, `reproject` makes the
-/// second, which is summed too; `expand` computes the sum of all workers' approximations from both. For one
-/// stretch; the objects of all workers are in the same state.
+/// makes the first message, which is summed over workers. After `orthonormalise`, `reproject` makes the
+/// second message, which is summed, too. `expand` computes the sum of all workers' approximations from both.
+/// For one stretch; the objects of all workers are in the same state.
 class SharedFactors {
  public:
   virtual ~SharedFactors() = default;
@@ -107,12 +107,12 @@ enum class Sharing {
 struct Effort {
   double bytes = 0.0;  ///< of memory read or written
   double flops = 0.0;
-  int kernels = 1;  ///< that a GPU starts one after the other, whatever the number of elements
+  int kernels = 1;  ///< that a GPU starts in sequence, for any number of elements
 };
 struct Efforts {
   Effort compress;
   Effort decompress;
-  std::optional<Effort> compress_on_gpu = {};  ///< where a GPU takes other passes than a processor
+  std::optional<Effort> compress_on_gpu = {};  ///< where a GPU needs other passes than a processor
 };
 
 struct Factory {
@@ -125,7 +125,7 @@ struct Factory {
 
 const Catalog<Factory>& catalog();
 
-/// Whether what a message lost is added to the next one; false for a method without that option.
+/// Whether the error of a message is added to the next one; false for a method without that option.
 bool has_error_feedback(const Options& options);
 /// "top-k (error_feedback true, ratio 0.01)".
 std::string describe(const std::string& method, const Options& options);

@@ -1,5 +1,4 @@
-// The compression methods, one file each, and what several of them share. Other code finds them in the
-// catalogue.
+// The compression methods, one file each, and their common parts. Other code finds them in the catalogue.
 #pragma once
 
 #include <span>
@@ -37,10 +36,10 @@ std::span<T> elements_of(const Part& part, std::span<T> values) {
   return values.subspan(static_cast<std::size_t>(part.begin), static_cast<std::size_t>(part.size()));
 }
 
-/// The number of elements that a share of `elements` is; at least one if there are any.
+/// `share` times `elements` as a number of elements; at least one if there are any.
 std::int64_t count_of_share(double share, std::int64_t elements);
-/// Bytes of memory that error feedback moves per element if the codec does not encode with memory: it reads
-/// and writes the unsent values twice, and writes what was sent.
+/// Bytes of memory per element for error feedback if the codec does not encode with memory: it reads and
+/// writes the unsent values twice, and writes the values that were sent.
 double feedback_bytes(const Options& options);
 
 }  // namespace tandem::compression

@@ -183,7 +183,7 @@ std::unique_ptr<SharedFactors> make_shared_factors(const Setting& setting) {
 Efforts power_sgd_efforts(const Options& options) {
   const auto rank = static_cast<double>(options.integer("rank"));
   constexpr double width = sizeof(float);
-  const double own = has_error_feedback(options) ? 2.0 * rank : 0.0;  // to expand what was sent
+  const double own = has_error_feedback(options) ? 2.0 * rank : 0.0;  // to expand the sent values
   return {{2.0 * width + feedback_bytes(options), 4.0 * rank + own, 4}, {width, 2.0 * rank}};
 }
 

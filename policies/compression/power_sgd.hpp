@@ -1,5 +1,4 @@
-// Where PowerSGD's factors are in their messages, and from which factors it starts, for the codecs of every
-// device.
+// The layout of PowerSGD's messages, and its initial factors, for the codecs of every device.
 #pragma once
 
 #include <cstddef>
@@ -35,11 +34,11 @@ struct FactorForm {
   std::size_t right_size = 0;
 };
 
-/// Two columns are multiplied as so many sums in double precision: sum s has the products of rows s,
-/// s + sums_of_dot, ... Then the upper half of the sums is added to the lower half until one is left. So a
-/// GPU can compute them concurrently and get the same bits.
+/// The product of two columns has this many partial sums in double precision: sum s has the products of rows
+/// s, s + sums_of_dot, ... Then the upper half of the sums is added to the lower half until one remains. So
+/// a GPU can compute them concurrently and get the same bits.
 constexpr std::size_t sums_of_dot = 256;
-/// A column is zero if what is left of it, relative to its length before, is rounding errors.
+/// A column is zero if its rest, relative to its length before, consists of rounding errors.
 constexpr double negligible_column = 1e-6;
 
 }  // namespace tandem::compression

@@ -17,7 +17,8 @@ class RandomChoice {
   std::int64_t elements() const { return elements_; }
   /// Elements that are sent.
   std::int64_t count() const { return count_; }
-  /// Elements that are not sent now are sent later, or the sent ones are scaled to represent them.
+  /// The factor on sent elements: 1 if elements that are not sent now are sent later; otherwise it makes the
+  /// sent ones represent all.
   float scale() const { return scale_; }
   /// Ascending indices; valid until the next call for another exchange. All choices are equally likely
   /// (Floyd's algorithm: Bentley, Programming Pearls, CACM 30(9), 1987).

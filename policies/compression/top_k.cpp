@@ -110,7 +110,8 @@ Efforts top_k_efforts(const Options& options) {
   // Unsent values are read and written together with the values; sent ones are written.
   const double feedback = has_error_feedback(options) ? 3 * width : 0.0;
   // Counted in top_k_kernels.cu: three passes of a radix select and one that writes read the values; with
-  // feedback the first also reads and writes what was unsent. A message's elements are written, and cleared.
+  // feedback the first also reads and writes the unsent values. A message's elements are written, and
+  // cleared.
   const double share = options.real("ratio");
   const bool feeds_back = has_error_feedback(options);
   const Effort on_gpu{

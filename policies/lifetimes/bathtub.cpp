@@ -43,7 +43,7 @@ class Bathtub final : public Lifetime {
   double early_;
   double late_;
   double wall_;
-  double end_;  ///< from here on nobody is alive
+  double end_;  ///< from here on no machine is alive
 };
 
 }  // namespace

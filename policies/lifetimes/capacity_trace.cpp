@@ -73,7 +73,7 @@ class CapacityFates final : public Fates {
       if (counts_[tick] >= occupants) continue;
       const double from = std::max(now_, begin_of(tick));
       const double until = tick + 1 < counts_.size() ? begin_of(tick + 1) : infinity;
-      // The first moment in this tick at which somebody has lived for the minimum.
+      // The first moment in this tick at which an occupant has lived for the minimum.
       const double first = std::max(from, present_.front().arrival + rules_.minimum());
       if (first >= until) continue;
       return departure(chosen(first), first);

@@ -1,4 +1,5 @@
-// The list of lifetime models, in the order in which `tandem list lifetime` prints them, and what they share.
+// The list of lifetime models, in the order in which `tandem list lifetime` prints them, and their common
+// parts.
 #include "policies/lifetimes/catalog.hpp"
 
 #include <algorithm>

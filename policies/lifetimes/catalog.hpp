@@ -1,4 +1,4 @@
-// The catalogue of lifetime models, and how they are made.
+// The catalogue of lifetime models, and functions that make them.
 #pragma once
 
 #include <map>
@@ -20,13 +20,14 @@ struct Factory {
   double lost = 0.0;  ///< default of the option `lost`
 };
 
-/// An option that does not change the model itself: one who knows the hosts makes others in its place.
+/// An option that does not change the model itself: it has the models of some hosts, which the caller makes.
 inline constexpr const char* by_host_option = "by_host";
 
 /// Every entry has the options `limit`, `minimum`, `lost` and `by_host`.
 const Catalog<Factory>& catalog();
 
-/// The lifetime of one machine, with minimum and limit. Errors: ConfigError, also if the model has none.
+/// The lifetime of one machine, with minimum and limit. Errors: ConfigError, also for a model without a
+/// distribution of single lifetimes.
 std::unique_ptr<Lifetime> make_lifetime(const std::string& name,
                                         const std::map<std::string, OptionValue>& given);
 /// The fates of the occupants of `groups.size()` slots. Errors: ConfigError.

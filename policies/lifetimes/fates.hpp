@@ -1,6 +1,6 @@
-// What happens to the machines of a job: when a slot can have an occupant, and when and how occupants depart.
-// Events in, departures out; a pure object that is the same for every policy compared. Times are seconds
-// since the job's start.
+// The departures of the machines of a job: when a slot can have an occupant, and when and how occupants
+// depart. Events in, departures out; a pure object that is the same for every policy compared. Times are
+// seconds since the job's start.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace tandem::lifetimes {
 
 using How = DepartureKind;
 
-/// An occupant lives in a slot from an arrival to a departure; its incarnation counts from 1.
+/// An occupant is in a slot from an arrival to a departure; its incarnation counts from 1.
 struct Occupant {
   std::size_t slot = 0;
   std::int64_t incarnation = 1;
@@ -42,15 +42,16 @@ class Fates {
   virtual void arrive(Occupant occupant, double time) = 0;
   /// The slot's occupant departs, because `next` says so or for another reason. Pre: the slot is not empty.
   virtual void depart(std::size_t slot, double time) = 0;
-  /// The next departure if nobody arrives or departs before; of several at one time that of the lowest slot.
+  /// The next departure, if no occupant arrives or departs before; of several at one time that of the lowest
+  /// slot.
   virtual std::optional<Departure> next() const = 0;
-  /// The departure of the slot's occupant, if it is known already and nothing that others do changes it.
+  /// The departure of the slot's occupant, if it is known already and does not depend on other occupants.
   virtual std::optional<Departure> known(std::size_t) const { return std::nullopt; }
 };
 
 struct FatesSetting {
   std::uint64_t seed = 1;
-  std::vector<std::size_t> groups;  ///< of each slot: the zone or offer whose machines fall together
+  std::vector<std::size_t> groups;  ///< by slot: the zone or offer whose machines depart together
   Options options;
 };
 

@@ -1,4 +1,4 @@
-// Slots whose machines have different lifetime models, such as spot machines among on-demand ones.
+// Slots with different lifetime models, such as spot machines and on-demand ones.
 #pragma once
 
 #include <memory>
@@ -8,10 +8,10 @@
 
 namespace tandem::lifetimes {
 
-/// Each slot's occupants have the fates that its model gives them, which do not depend on the other models.
+/// The fates of each slot's occupants come from the slot's model, and do not depend on the other models.
 class FatesBySlot final : public Fates {
  public:
-  /// `model_of`: the index in `models` of each slot's. Each of them was made for all slots.
+  /// `model_of`: by slot, the index of its model in `models`. Each model was made for all slots.
   FatesBySlot(std::vector<std::unique_ptr<Fates>> models, std::vector<std::size_t> model_of)
       : models_(std::move(models)), model_of_(std::move(model_of)) {}
 

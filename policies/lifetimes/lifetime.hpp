@@ -1,5 +1,5 @@
-// The interface of every lifetime model: how long a machine lives that may be taken away. Times and ages are
-// seconds, rates are per second. Pure.
+// The interface of every lifetime model: the time until a machine is taken away. Times and ages are seconds,
+// rates are per second. Pure.
 #pragma once
 
 #include <limits>

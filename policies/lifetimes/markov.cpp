@@ -1,5 +1,5 @@
-// Zones that are up and down in turn, for exponentially distributed times. All machines of a zone depart when
-// it goes down; until it is up again no machine can be had there.
+// Zones that are up and down in turn, for exponentially distributed times. All machines of a zone depart
+// when it goes down; until it is up again no machine is available there.
 #include <algorithm>
 #include <cmath>
 

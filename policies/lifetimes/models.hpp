@@ -1,4 +1,4 @@
-// The lifetime models, one file each, and what they share. Other code finds them in the catalogue.
+// The lifetime models, one file each, and their common parts. Other code finds them in the catalogue.
 #pragma once
 
 #include <memory>
@@ -29,8 +29,8 @@ Entry weibull();
 
 /// An option that is a positive number of seconds.
 OptionSpec seconds_option(const std::string& name, const std::string& summary, double default_value);
-/// The numbers of a text such as "100, 200, 1e6", separated by commas. Errors: OptionError unless all are
-/// numbers from `least` to `most`, which may be infinity: then "inf" is one.
+/// The numbers of a text such as "100, 200, 1e6". Errors: OptionError unless all are numbers from `least` to
+/// `most`; if `most` is infinity, "inf" is allowed.
 std::vector<double> numbers_of(const std::string& owner, const std::string& option, const std::string& text,
                                double least = 0.0, double most = std::numeric_limits<double>::max());
 /// Errors: OptionError unless the values increase strictly.

@@ -16,7 +16,7 @@
 namespace tandem::provisioning {
 namespace {
 
-/// By number of machines: the probability that so many are alive.
+/// By number of machines: the probability that this number is alive.
 using Alive = std::vector<double>;
 
 Alive together(const Alive& one, const Alive& other) {

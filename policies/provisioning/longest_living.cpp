@@ -1,6 +1,6 @@
-// Where machines live longest, as far as the job has seen. Lifetimes are taken as exponential with a rate for
-// each zone (or slot) whose prior is Gamma(a, b): after d deaths in h hours of machines, the posterior is
-// Gamma(a + d, b + h), and its mean the rate that is expected.
+// Requests machines where they live longest, by the job's observations. Lifetimes are taken as exponential
+// with a rate for each zone (or slot) whose prior is Gamma(a, b). After d deaths in h hours of machines, the
+// posterior is Gamma(a + d, b + h), and its mean the expected rate.
 #include <string>
 #include <utility>
 

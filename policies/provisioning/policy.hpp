@@ -22,8 +22,8 @@ struct Setting {
   double time_scale = 1.0;  ///< divides the times of the options, which are those of machines
 };
 
-/// Keeps account of the machines in the slots; a derived class says what a slot costs. Times are seconds of
-/// the job and never decrease.
+/// Keeps account of the machines in the slots; a derived class returns the cost of a slot. Times are seconds
+/// of the job and never decrease.
 class Policy {
  public:
   virtual ~Policy() = default;

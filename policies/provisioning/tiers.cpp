@@ -1,6 +1,6 @@
-// Two kinds of machines: workers are on those that may be taken away, and all ranks that hold state or decide
-// on those that stay, so that no departure loses more than a worker. Without prices, that is a rule about the
-// placement, which the job checks; requests go to the slot of the machine that departed.
+// Two kinds of machines. Workers are on machines that may be taken away. Ranks that hold state or decide are
+// on machines that stay, so that a departure loses no more than a worker. Without prices, that is a rule
+// about the placement, which the job checks; a request is made for the slot of the machine that departed.
 #include "policies/provisioning/tiers.hpp"
 
 #include "policies/provisioning/policies.hpp"

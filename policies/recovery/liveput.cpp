@@ -14,7 +14,7 @@
 namespace tandem::recovery {
 namespace {
 
-/// What a job is expected to do with so many workers, of given ages.
+/// The expected progress of a job with some workers of given ages.
 class Throughput {
  public:
   explicit Throughput(const Options& options)
@@ -159,7 +159,8 @@ class Liveput final : public SlotPolicy {
     return slots()[machines[index]].warned;
   }
 
-  /// Where all start again anyway. At least `least`, if so many are there; of equal ones the fewest.
+  /// The best number, if all start again anyway. At least `least`, if there are as many; of equal numbers
+  /// the smallest.
   std::size_t best_count(const std::vector<std::size_t>& machines, Seconds now) const {
     const auto fewest = std::min(most(machines), static_cast<std::size_t>(least()));
     auto live = all_live(machines, fewest, now);

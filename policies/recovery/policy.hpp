@@ -1,5 +1,5 @@
-// The interface of every recovery policy: what a job does when machines leave and come. A pure object that
-// turns events into decisions. No clock, I/O or global state; time arrives in the events.
+// The interface of every recovery policy: the reaction of a job to departures and arrivals of machines. A
+// pure object that turns events into decisions. No clock, I/O or global state; time arrives in the events.
 #pragma once
 
 #include <cstddef>
@@ -32,15 +32,15 @@ struct Started {
   int workers;  ///< the first incarnations in slots 0 to workers - 1 are members, all other slots are empty
   bool operator==(const Started&) const = default;
 };
-/// The machine in a slot is announced to be taken away.
+/// The machine in a slot will be taken away.
 struct Warned {
   Seconds now;
   int slot;
   Seconds notice;  ///< from now until it is taken away
   bool operator==(const Warned&) const = default;
 };
-/// The job has noticed that a machine is no longer there: a member, one that waits, or one that was requested
-/// and failed before it was ready. The slot is empty, unless a later incarnation is known to be there.
+/// The job has noticed that a machine is gone: a member, a machine that waits, or one that was requested and
+/// failed before it was ready. The slot is empty, unless a later incarnation is known to be there.
 struct Departed {
   Seconds now;
   int slot;
@@ -48,14 +48,14 @@ struct Departed {
   How how;
   bool operator==(const Departed&) const = default;
 };
-/// A machine has come up in the slot, requested or by itself, and waits to be admitted.
+/// A machine is ready in the slot, requested or not, and waits to be admitted.
 struct Ready {
   Seconds now;
   int slot;
   int incarnation;
   bool operator==(const Ready&) const = default;
 };
-/// The last Request for the slot is void: no machine can be had there at present.
+/// The last Request for the slot failed: no machine is available there at present.
 struct RequestFailed {
   Seconds now;
   int slot;
@@ -71,24 +71,24 @@ using Event = std::variant<Started, Warned, Departed, Ready, RequestFailed, Tick
 // ---- Decisions ----
 // They are carried out in their order.
 
-/// Ask for a machine in the slot, which is empty. Ready, RequestFailed or Departed answers it.
+/// Asks for a machine in the slot, which is empty. Ready, RequestFailed or Departed answers it.
 struct Request {
   int slot;
   bool operator==(const Request&) const = default;
 };
-/// The machine that waits in the slot is a member from now on. It takes the state of training from where the
-/// job has it: a server, another member, else the last commit.
+/// The machine that waits in the slot is a member from now on. It gets the state of training from a server,
+/// otherwise from another member, otherwise from the last commit.
 struct Admit {
   int slot;
   bool operator==(const Admit&) const = default;
 };
-/// The member in the slot is none from now on; its machine stays there and waits. Only as the job begins, and
-/// where members start again anyway.
+/// The member in the slot is not a member from now on; its machine stays there and waits. Only when the job
+/// begins, and where members start again anyway.
 struct Release {
   int slot;
   bool operator==(const Release&) const = default;
 };
-/// Training stops: there are fewer than Setting::least members. Those that are there keep their state.
+/// Training stops: there are fewer than Setting::least members. They keep their state.
 struct Pause {
   bool operator==(const Pause&) const = default;
 };
@@ -96,12 +96,12 @@ struct Pause {
 struct Resume {
   bool operator==(const Resume&) const = default;
 };
-/// Everything stops, and all members, with those admitted just before, start again from the last commit. A
-/// Rollback that is still being carried out is replaced. Of a paused job, Resume follows.
+/// All members, with those admitted just before, stop and start again from the last commit. Replaces a
+/// Rollback that has not ended. If the job is paused, a Resume follows.
 struct Rollback {
   bool operator==(const Rollback&) const = default;
 };
-/// A Tick is due at that time, which is later than the event. Replaces the last WakeAt.
+/// Requests a Tick at that time, which is later than the event. Replaces the last WakeAt.
 struct WakeAt {
   Seconds at;
   bool operator==(const WakeAt&) const = default;
@@ -118,7 +118,7 @@ using Decisions = std::vector<Decision>;
 
 /// One object per job. Deterministic. Never requests a slot that is occupied or already requested, and never
 /// admits one in which no machine waits. Pause and Resume alternate. There are never more members than
-/// Setting::workers: machines beyond wait, and may be admitted when a member departs.
+/// Setting::workers: further machines wait, and may be admitted when a member departs.
 class Policy {
  public:
   virtual ~Policy() = default;
@@ -133,15 +133,15 @@ class Policy {
 };
 
 struct Setting {
-  int workers = 1;     ///< that the job is meant to have, at least 1
-  int slots = 1;       ///< at least `workers`; slots from `workers` on are places for spares
-  int least = 1;       ///< members, with fewer of which training pauses; 1 to `workers`
+  int workers = 1;     ///< that the job should have, at least 1
+  int slots = 1;       ///< at least `workers`; the slots from `workers` on are for spares
+  int least = 1;       ///< members; training pauses with fewer; 1 to `workers`
   Seconds give_up{0};  ///< longest time with fewer than `least` members; 0: no limit
   Options options = {};
   std::vector<std::size_t> zones = {};  ///< of each slot: machines of a zone fail together; empty: all in one
   std::string provisioning = "same";    ///< of provisioning::catalog(): which empty slots get the requests
   std::map<std::string, OptionValue> provisioning_options = {};
-  /// Divides times of machines: those of `provisioning_options`, and waits for a request.
+  /// Divides times of machines: those of `provisioning_options`, and waits until a request.
   double time_scale = 1.0;
   /// The share of machines that live beyond an age, both in the job's time; null: all stay.
   std::function<double(Seconds age)> survival = {};

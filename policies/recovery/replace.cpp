@@ -1,4 +1,4 @@
-// A machine that departs is replaced in its slot at once; training continues meanwhile. Where a request has
+// A machine that departs is replaced in its slot immediately; training continues meanwhile. If a request has
 // to wait (see request_waits.hpp), the replacement is requested in another empty slot, if there is one.
 #include <utility>
 

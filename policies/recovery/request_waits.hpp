@@ -1,5 +1,5 @@
-// When a machine may be requested in a slot again: after failed requests, and after several deaths in one
-// place.
+// The time from which a machine may be requested in a slot again: after failed requests, and after several
+// deaths in one place.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace tandem::recovery {
 struct RequestRules {
   Seconds retry{10.0};     ///< first wait after a request that failed
   int deaths = 0;          ///< of machines of one group within `within` after which it cools down; 0: never
-  Seconds within{3600.0};  ///< also the calm after a cool-down, after which waits begin anew
+  Seconds within{3600.0};  ///< also the time without deaths after which waits begin anew
   Seconds cooldown{60.0};  ///< first wait of a group that cools down
   Seconds longest{3600.0};
   bool by_slot = false;  ///< a group is a slot, else a zone
@@ -23,7 +23,7 @@ struct RequestRules {
 /// The options `cooldown_after`, `cooldown_within_s`, `cooldown_s`, `cooldown_of` and `longest_wait_s`.
 std::vector<OptionSpec> cooldown_options();
 RequestRules cooldown_rules(const Options& options);
-/// Also `retry_s`, of policies that hear of failed requests.
+/// Also `retry_s`, for policies that get an event when a request fails.
 std::vector<OptionSpec> request_options();
 RequestRules request_rules(const Options& options);
 
@@ -33,11 +33,11 @@ class RequestWaits {
 
   /// A request for the slot failed.
   void failed(std::size_t slot, Seconds now);
-  /// A machine is ready in the slot: failures before no longer count.
+  /// A machine is ready in the slot: earlier failures no longer count.
   void obtained(std::size_t slot);
   /// A machine in the slot was revoked or lost.
   void died(std::size_t slot, Seconds now);
-  /// The time from which on a machine may be requested in the slot.
+  /// The first time at which a machine may be requested in the slot.
   Seconds earliest(std::size_t slot) const;
   void serialise(PolicyState& state);
 

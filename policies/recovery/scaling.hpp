@@ -1,4 +1,4 @@
-// How learning rate and batch follow the number of workers that are present. Pure arithmetic.
+// The learning rate and the batch for the number of workers that are present. Pure arithmetic.
 #pragma once
 
 #include <cstddef>
@@ -15,12 +15,12 @@ namespace tandem::recovery {
 double rate_factor(RateScale rule, int workers, int members);
 
 /// The factor after changes of the number of workers: in the rounds of the ramp it moves evenly to its new
-/// value. All that apply the same updates need the same state.
+/// value. Ranks that apply the same updates need the same state.
 class RateRamp {
  public:
-  /// `rounds`: updates of so many rounds have factors between the two values; 0: none.
+  /// `rounds`: number of rounds whose updates have factors between the two values; 0: none.
   explicit RateRamp(int rounds) : rounds_(rounds) {}
-  /// In an update of `round`, where the factor for the present members is `target`. Pre: rounds do not
+  /// The factor of an update of `round`; `target` is the factor for the present members. Pre: rounds do not
   /// decrease.
   double factor(double target, std::int64_t round);
   bool is_enabled() const { return rounds_ > 0; }
@@ -28,7 +28,7 @@ class RateRamp {
   struct State {
     double from = 1.0;
     double to = 1.0;
-    std::int64_t since = 0;  ///< the round of the first update on the way
+    std::int64_t since = 0;  ///< the round of the first update of the ramp
   };
   State& state() { return state_; }
 
@@ -39,7 +39,7 @@ class RateRamp {
   State state_;
 };
 
-/// The rules of a job for its learning rate and batch, where members come and go.
+/// The rules of a job with departures for its learning rate and batch.
 struct WorkerScaling {
   RateScale rate = RateScale::keep;
   BatchRule batch = BatchRule::keep;

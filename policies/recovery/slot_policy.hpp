@@ -1,5 +1,6 @@
-// What all recovery policies share: they keep account of the slots, admit machines that wait while workers
-// are missing, pause below the least number of members, and request as many machines as they want to have.
+// The common part of all recovery policies. It keeps account of the slots, admits waiting machines while
+// workers are missing, pauses below the least number of members, and requests machines until there are as
+// many as the policy wants.
 #pragma once
 
 #include <memory>
@@ -27,16 +28,16 @@ class SlotPolicy : public Policy {
   /// Pre: those of Setting.
   SlotPolicy(const Setting& setting, const RequestRules& rules);
 
-  /// Machines that should be there or requested. More than there are slots is as many as there are slots.
+  /// The number of machines that the policy wants, present or requested. The number of slots limits it.
   virtual int wanted() const = 0;
-  /// Whether machines that wait are admitted while training continues. They always are while it pauses.
+  /// Whether waiting machines are admitted while training continues. They always are while it pauses.
   virtual bool admits(bool member_departed) const;
   /// Whether members stop and start again from the last commit when a member departs or is admitted.
   virtual bool rolls_back() const;
-  /// A machine has come up in the slot, or is there as the job begins.
+  /// A machine is ready in the slot; also for each machine when the job begins.
   virtual void arrived(std::size_t slot, Seconds now);
-  /// Decides which of the machines that are there are members. Returns whether these have changed. Unless
-  /// overridden, machines that wait are admitted while workers are missing, if `admits`.
+  /// Decides which of the present machines are members. Returns whether these have changed. Unless
+  /// overridden, admits waiting machines while workers are missing, if `admits`.
   virtual bool choose_members(Seconds now, bool member_departed, Decisions& decisions);
 
   /// Pre: the slot's machine waits.
@@ -50,7 +51,7 @@ class SlotPolicy : public Policy {
   const Slots& slots() const { return slots_; }
 
  private:
-  /// What an event was about.
+  /// The change by an event.
   struct Change {
     std::optional<std::size_t> slot = std::nullopt;
     bool member_departed = false;
@@ -72,7 +73,7 @@ class SlotPolicy : public Policy {
   bool paused_ = false;
   bool gave_up_ = false;
   Seconds paused_since_;
-  std::optional<Seconds> tick_;  ///< that is due
+  std::optional<Seconds> tick_;  ///< that was requested
 };
 
 }  // namespace tandem::recovery

@@ -1,4 +1,4 @@
-// What a recovery policy knows of the job's slots. Pure bookkeeping: decides nothing.
+// The slots of a job, as a recovery policy knows them. Pure bookkeeping: decides nothing.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ enum class SlotState : std::uint8_t { empty, requested, waits, member };
 struct Slot {
   SlotState state = SlotState::empty;
   int incarnation = 0;  ///< the last one that is known
-  bool warned = false;  ///< its machine is announced to be taken away
+  bool warned = false;  ///< its machine will be taken away
 
   bool is_occupied() const { return state == SlotState::waits || state == SlotState::member; }
 };
@@ -31,9 +31,9 @@ class Slots {
   Slot& operator[](std::size_t slot) { return slots_[slot]; }
 
   int members() const;
-  /// Machines that are there or requested.
+  /// Number of machines that are present or requested.
   int machines() const;
-  /// Machines that are announced to be taken away.
+  /// Number of machines that will be taken away.
   int warned() const;
   /// Errors: ConfigError as of PolicyState.
   void serialise(PolicyState& state);

@@ -1,4 +1,5 @@
-// Events and decisions as single lines for decisions.csv and scripts. Both read back exactly.
+// Events and decisions as single lines for decisions.csv and scripts. Reading them back gives the same
+// values.
 #include <algorithm>
 #include <string_view>
 

@@ -1,5 +1,5 @@
-// Deals one after the other, and what follows from them. Only further ones are appended, so what is known of
-// the earlier ones stays. Pure.
+// A sequence of deals, and what follows from them. Deals are only appended, so what follows from earlier
+// ones stays the same. Pure.
 #pragma once
 
 #include <cstddef>
@@ -23,11 +23,11 @@ struct Returned {
   bool operator==(const Returned&) const = default;
 };
 
-/// Workers among whom samples were dealt, until others continued.
+/// The workers of a deal, until others continued.
 struct Deal {
   int workers = 0;
   std::vector<std::int64_t> taken = {};  ///< samples of each, since they were dealt
-  std::vector<Returned> returned = {};   ///< meanwhile; they are dealt with what is left
+  std::vector<Returned> returned = {};   ///< during this deal; they are dealt with the rest
   bool operator==(const Deal&) const = default;
 };
 using Deals = std::vector<Deal>;
@@ -45,7 +45,7 @@ class DealHistory {
   const Deal& operator[](std::size_t number) const { return (*entries_)[number].deal; }
   const Deal& back() const { return (*this)[size_ - 1]; }
   Deals list() const;
-  /// Of the first `count` deals: equal where these are.
+  /// Digest of the first `count` deals. Equal deals have equal digests.
   Digest digest(std::size_t count) const { return count == 0 ? Digest() : (*entries_)[count - 1].digest; }
 
  private:
@@ -57,15 +57,15 @@ class DealHistory {
   std::size_t size_ = 0;
 };
 
-/// What each deal begins with, a `First`: the first deal with none, a later one with what follows from the
-/// deals before. The last ones are kept, so that one more deal costs as much as each before.
+/// The beginning of each deal, a `First`: none for the first deal; for a later one, a result of the deals
+/// before. The last ones are kept, so that each further deal costs the same.
 template <class First>
 class FirstsOfDeals {
  public:
   using Shared = std::shared_ptr<const First>;
-  /// Of a deal to `workers` workers after the first `number` of `deals`. `next(last, workers, first_of)`:
-  /// computes what the deal after number `last` begins with, if that is made to `workers` workers;
-  /// `first_of(deal)`: for the deals up to that one.
+  /// The beginning of a deal to `workers` workers, after the first `number` of `deals`. `next(last, workers,
+  /// first_of)`: computes the beginning of the deal after number `last`, for `workers` workers.
+  /// `first_of(deal)`: the result for a deal up to that one.
   template <class Next>
   Shared of(const DealHistory& deals, std::size_t number, int workers, const Next& next) {
     if (number == 0) return std::make_shared<const First>();
@@ -74,7 +74,7 @@ class FirstsOfDeals {
       if (kept.is_of(deals, number, workers) && (newest == nullptr || kept.number > newest->number))
         newest = &kept;
     if (newest != nullptr && newest->number == number) return newest->first;
-    // One after the other, so that calls do not nest as deep as there are deals.
+    // One after the other, so that the calls are not nested once for each deal.
     for (std::size_t at = newest == nullptr ? 1 : newest->number + 1; at < number; ++at)
       of(deals, at, deals[at].workers, next);
     const auto first_of = [&](std::size_t deal) { return of(deals, deal, deals[deal].workers, next); };
@@ -85,7 +85,7 @@ class FirstsOfDeals {
   }
 
  private:
-  /// More than workers are behind each other, or than a lost step comes back later.
+  /// More deals than workers are behind each other, or than pass before a lost step comes back.
   static constexpr std::size_t most_kept = 16;
   struct Kept {
     std::size_t number;

@@ -38,7 +38,7 @@ std::vector<Rest> deal_again(const Split& split, Setting setting, const std::vec
   return dealt;
 }
 
-/// Of the workers of a deal, when it is made. `first`: what they visit before their shards.
+/// The visits of the workers of a deal, when it is made. `first`: their visits before their shards.
 std::vector<ShardVisits> visits_of(const Split& split, Setting setting, int workers,
                                    const std::vector<Rest>& first) {
   setting.workers = workers;
@@ -68,7 +68,7 @@ struct ListPosition {
   std::int64_t taken;  ///< of its part
 };
 
-/// Of a worker that has taken so many since the deal.
+/// The position of a worker that has taken `taken` samples since the deal.
 ListPosition position_after(std::int64_t taken, int workers, const RestList& first, std::int64_t whole) {
   const std::int64_t part = whole / workers;
   const std::int64_t first_part = first.list ? std::ssize(first.list->ids) / workers : part;
@@ -84,7 +84,7 @@ void append(const EpochList& from, std::size_t index, EpochList& to) {
   if (!from.low.empty()) to.low.push_back(from.low[index]);
 }
 
-/// What is left after one deal, dealt to the workers of the next one.
+/// The rest after one deal, dealt to the workers of the next one.
 template <class FirstOf>
 std::vector<Rest> rests_after_deal(const Split& split, const Setting& setting, const DealHistory& deals,
                                    std::size_t number, int workers, const FirstOf& first_of) {

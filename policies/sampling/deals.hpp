@@ -14,11 +14,11 @@
 
 namespace tandem::sampling {
 
-/// What each of `workers` workers visits before its new shard, after these deals (the oldest first). What the
-/// workers of a deal had left of their epochs is dealt by the split as all samples are; those that were
-/// behind had the shards of the epochs left, too, that others had begun. Where a split replicates, workers
-/// keep what they had left, and further workers begin with the next epoch. `setting.workers` is not used.
-/// Pre: at least one deal. Errors: as Split::deal.
+/// What each of `workers` workers visits before its new shard, after these deals (the oldest first). The
+/// rest of the epochs of a deal's workers is dealt by the split, as all samples are. Workers that were
+/// behind also leave their shards of later epochs that others had begun. If a split replicates, workers keep
+/// their own rest, and further workers begin with the next epoch. `setting.workers` is not used. Pre: at
+/// least one deal. Errors: as Split::deal.
 std::vector<Rest> rests_after(const Split& split, Setting setting, std::span<const Deal> deals, int workers);
 
 /// The same while deals are appended. Pre: always the same split and setting.
@@ -31,17 +31,17 @@ class RestsOfDeals {
   FirstsOfDeals<std::vector<Rest>> firsts_;
 };
 
-/// The list from which workers continue where all take their parts of common lists.
+/// The list from which workers continue, if all take their parts of common lists.
 struct RestList {
   std::int64_t epoch = 0;  ///< of the list
   /// None: workers begin with the whole list of the epoch.
   std::shared_ptr<const EpochList> list = nullptr;
-  double share = 1.0;  ///< of the epoch's samples that are left
+  double share = 1.0;  ///< share of the epoch's samples that the list has
 };
-/// The whole list of an epoch; all are equally long.
+/// The whole list of an epoch. All lists have the same length.
 using ListOfEpoch = std::function<std::shared_ptr<const EpochList>(std::int64_t epoch)>;
-/// The same where workers take parts of common lists. Too few ids for one per worker are left out, as at the
-/// end of every list.
+/// The same if workers take parts of common lists. If fewer ids than workers remain, they are left out, as
+/// at the end of every list.
 RestList rest_list_after(const ListOfEpoch& list_of, std::span<const Deal> deals, int workers);
 
 /// The same while deals are appended. Pre: always the same lists.

@@ -10,10 +10,10 @@ namespace tandem::sampling {
 
 std::vector<OptionSpec> dirichlet_options();
 /// Each worker draws its shares of the classes from Dir(alpha p), where p is the distribution of classes in
-/// the data. Then the workers take turns, one sample per turn: its class is drawn by the worker's shares
-/// among the classes that have samples left. So all workers run out of scarce classes alike, and no sample is
-/// left over. Source: Hsu, Qi, Brown, arXiv:1909.06335, where all shards have the same size, too. Errors:
-/// ConfigError without labels.
+/// the data. Then the workers take turns, one sample per turn. The class of the sample is drawn by the
+/// worker's shares among the classes that have samples left. So all workers run out of scarce classes at the
+/// same time, and no sample remains. Source: Hsu, Qi, Brown, arXiv:1909.06335, where all shards have the
+/// same size, too. Errors: ConfigError without labels.
 Shards dirichlet(const Setting& setting);
 
 }  // namespace tandem::sampling

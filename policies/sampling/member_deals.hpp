@@ -1,5 +1,5 @@
-// How the samples of an epoch in progress are dealt while workers leave and join: what all workers know alike
-// of it. Pure: no clock, and no randomness but the seed of the visits.
+// How the samples of an epoch in progress are dealt while workers leave and join, as all workers know it.
+// Pure: no clock, and no randomness but the seed of the visits.
 #pragma once
 
 #include <cstdint>
@@ -12,76 +12,75 @@
 
 namespace tandem::sampling {
 
-/// Workers live in slots; each deal has places, one for each worker that it was made for. A worker that joins
-/// continues in a place whose worker has left. When none is left over on either side, nothing is dealt.
-/// Otherwise what the places have left of their epoch is dealt anew, to the workers that are there. What a
-/// worker has taken and never counts is taken again.
+/// Each deal has places, one for each of its workers. A worker that joins continues in a place whose worker
+/// has left. If then every place has a worker and every worker a place, nothing is dealt. Otherwise the rest
+/// of the epoch of all places is dealt anew to the present workers. Samples that a worker has taken and that
+/// never count are taken again.
 class MemberDeals {
  public:
   struct Rules {
-    /// False: nobody asks for samples. It says when deals are made, and how large their numbers are, at a
-    /// cost that does not grow with the slots.
+    /// False: workers ask for no samples. It then says only when deals are made, and how many numbers they
+    /// have, at a cost that does not grow with the slots.
     bool knows_samples = true;
-    /// False: places stay empty until a worker comes, as where each has all samples.
+    /// False: places stay empty until a worker comes, because each worker has all samples.
     bool deals_again = true;
   };
-  /// The workers of the first `workers` slots begin. `before`: deals to others before.
+  /// The workers of the first `workers` slots begin. `before`: earlier deals, to other workers.
   MemberDeals(std::size_t slots, std::size_t workers, std::span<const Deal> before, const Rules& rules);
 
-  /// The worker of the slot is gone; one that waits for a place takes its place. `counted`: samples that
-  /// count of all workers that were in the slot. Pre: there is one.
+  /// The worker of the slot is gone. A worker that waits for a place takes its place. `counted`: samples
+  /// that count, of all workers of the slot. Pre: there is a worker.
   void leave(int slot, std::int64_t counted);
   /// A worker comes to an empty slot. `counted`: as for leave. False: there is no place for it before the
   /// next deal.
   bool join(int slot, std::int64_t counted);
-  /// A place has no worker, a worker no place, or samples of an earlier deal have come back; not if nothing
-  /// is dealt again.
+  /// A place has no worker, a worker has no place, or samples of an earlier deal have come back. False if
+  /// nothing is dealt again.
   bool is_due() const { return rules_.deals_again && (present_ != places_ || !returned_.empty()); }
 
-  /// What a deal changes, for those who only follow.
+  /// The effect of a deal, for ranks that only follow.
   struct Change {
     Deal closed;
     std::vector<int> slots;           ///< of the workers, by new place
     std::vector<std::int64_t> begin;  ///< by new place, see begin()
   };
-  /// Numbers of the change that deal() would make now.
+  /// How many numbers the change has that deal() would make now.
   std::int64_t count_numbers_of_change() const;
-  /// More than any change has in a job of so many workers.
+  /// Most numbers of a change in a job of `workers` workers.
   static std::int64_t most_numbers_of_change(std::int64_t workers) {
     return 4 + 3 * workers + numbers_of_returned * most_returned(workers);
   }
   /// Deals anew. `taken`: by slot, samples of all its workers together that its worker will have taken when
-  /// it begins with the new deal; not less than what it has taken now. `counted`: by slot. Pre: there is a
-  /// worker.
+  /// it begins with the new deal, at least as many as now. `counted`: by slot. Pre: there is a worker.
   Change deal(std::span<const std::int64_t> taken, std::span<const std::int64_t> counted);
   void follow(const Change& change);
 
-  /// All at once, where the workers agree on a change. `slots`: sorted, of those that are there now. `taken`:
-  /// by slot, what its worker has taken now; less than `counted` for one that is behind, which takes the rest
-  /// before it hears of the change; below 0 for workers that have joined since the last change. `counted`: by
-  /// slot. Returns whether samples were dealt.
+  /// For all workers together, where they agree on a change. `slots`: sorted, of the workers that are there
+  /// now. `taken`: by slot, what its worker has taken now. It is less than `counted` for a worker that is
+  /// behind, which takes the rest before it learns of the change, and below 0 for workers that have joined
+  /// since the last change. `counted`: by slot. Returns whether samples were dealt.
   bool settle(std::span<const int> slots, std::span<const std::int64_t> taken,
               std::span<const std::int64_t> counted);
 
-  /// Before the present one, the oldest first.
+  /// The deals before the present one, the oldest first.
   const DealHistory& before() const { return before_; }
-  /// Other workers than those that began have samples, or other numbers of them.
+  /// Other workers have samples than those that began, or other numbers of samples.
   bool has_changed() const;
-  /// The same with the present one as it is. `counted`: by slot.
+  /// before() and the present deal in its present state. `counted`: by slot.
   Deals all(std::span<const std::int64_t> counted) const;
-  /// Of the present deal.
+  /// Places of the present deal.
   int places() const { return places_; }
   /// The worker's place in the present deal; none: it waits for the next one.
   std::optional<int> place(int slot) const;
   /// Samples of the slot's workers before it began with the present deal.
   std::int64_t begin(int slot) const { return slots_.at(static_cast<std::size_t>(slot)).begin; }
 
-  /// For others: as numbers, and back. `counted`: by slot.
+  /// The state as numbers, for other ranks. `counted`: by slot.
   std::int64_t count_numbers(std::span<const std::int64_t> counted) const;
   std::vector<std::int64_t> to_numbers(std::span<const std::int64_t> counted) const;
-  /// Pre: as many slots.
+  /// Restores these numbers. Pre: equally many slots.
   void restore(std::span<const std::int64_t> numbers);
-  /// All that there is to know without samples.
+  /// The figures that are known without samples.
   struct Counts {
     std::int64_t present = 0, places = 0, closed_numbers = 0;
   };
@@ -92,7 +91,7 @@ class MemberDeals {
   static constexpr int nowhere = -1;
   static constexpr std::int64_t numbers_of_returned = 4;
   static std::int64_t most_returned(std::int64_t workers) { return 4 * workers; }
-  /// A place in an earlier deal, which the worker leaves when it has taken so many samples.
+  /// A place in an earlier deal, which the worker leaves when it has taken `end` samples.
   struct Held {
     std::int64_t deal = 0;
     std::int64_t place = 0;
@@ -118,13 +117,13 @@ class MemberDeals {
   int places_;                       ///< of the present deal
   std::int64_t closed_numbers_ = 0;  ///< of all deals before
   std::vector<Slot> slots_;
-  /// By place: what was taken there, where nobody continues; none: its worker is there.
+  /// By place: samples that were taken there, if it is empty; none: its worker is there.
   std::vector<std::optional<std::int64_t>> open_;
   std::vector<Returned> returned_;  ///< since the present deal
   DealHistory before_;
 };
 
-/// As numbers, for a message, and back.
+/// A change as numbers for a message, and back.
 std::vector<std::int64_t> to_numbers(const MemberDeals::Change& change);
 /// `count` changes whose numbers follow each other; numbers after them are not read.
 std::vector<MemberDeals::Change> changes_from(std::span<const std::int64_t> numbers, int count);
@@ -136,13 +135,13 @@ class DealsOfWorker {
     DealHistory before;
     int places = 0;
     int place = 0;
-    std::int64_t begin = 0;  ///< samples of its slot that are taken before
+    std::int64_t begin = 0;  ///< samples of its slot that are taken before this part
   };
-  /// From sample number `begin` of its slot on, the worker takes those of the present deal.
+  /// From sample number `begin` of its slot on, the worker takes the samples of the present deal.
   void follow(const MemberDeals& deals, int slot);
-  /// Of the next `count` samples after `taken` those that precede the next deal.
+  /// How many of the next `count` samples after `taken` precede the next deal.
   std::int64_t until_next(std::int64_t taken, std::int64_t count) const;
-  /// The deal that begins after `taken`, once.
+  /// The deal that begins after `taken`; returned once.
   std::optional<Part> take(std::int64_t taken);
 
  private:

@@ -38,7 +38,7 @@ const Catalog<Split>& splits();
 /// Errors: ConfigError unless there is a label for each sample.
 void expect_labels(const std::string& split, const Setting& setting);
 
-/// What is left of an epoch.
+/// The rest of an epoch.
 struct Rest {
   std::vector<SampleId> ids = {};
   int epoch = 0;
@@ -51,14 +51,14 @@ class ShardVisits {
   ShardVisits(std::vector<SampleId> shard, std::uint64_t seed, int worker);
   /// Visits the ids of `first`, in an order of their own, then the shard from the next epoch on.
   ShardVisits(std::vector<SampleId> shard, std::uint64_t seed, int worker, Rest first);
-  /// The next `count` ids, appended after clearing `batch`. `epochs`: of each id, alike; null: not asked.
+  /// Sets `batch` to the next `count` ids. `epochs`: set to the epoch of each id; null: not needed.
   void next(int count, std::vector<SampleId>& batch, std::vector<std::int32_t>* epochs = nullptr);
   /// Continues as after `count` further ids.
   void skip(std::int64_t count);
   int epoch() const { return epoch_; }
-  /// What it visits in every epoch but perhaps the first one.
+  /// The samples that it visits in every epoch, except perhaps the first one.
   const std::vector<SampleId>& shard() const { return shard_; }
-  /// Of the epoch in progress; an epoch begins when its first id is taken.
+  /// The rest of the epoch in progress. An epoch begins when its first id is taken.
   Rest rest() const;
 
  private:

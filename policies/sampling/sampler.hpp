@@ -1,5 +1,6 @@
-// The interface of every sampler: which samples an epoch trains on, in which order, and how each loss counts.
-// A pure function of the seed, the epoch and what is known of earlier epochs, for all workers together.
+// The interface of every sampler: which samples an epoch trains on, in which order, and the weight of each
+// loss. A pure function of the seed, the epoch and the known results of earlier epochs, for all workers
+// together.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@
 
 namespace tandem::sampling {
 
-/// What is known when the list of an epoch is made.
+/// The data that is known when the list of an epoch is made.
 struct Known {
   std::span<const float> losses = {};  ///< by id, of the last visit; NaN: not visited. Empty: no losses
   std::function<bool(SampleId)> is_cached = nullptr;  ///< null: unknown
@@ -39,8 +40,8 @@ class Sampler {
   virtual ~Sampler() = default;
   /// The list of epoch number `epoch`, from 0. It does not depend on which lists were asked for before.
   virtual void list(std::int64_t epoch, const Known& known, EpochList& list) const = 0;
-  /// Why a sampler that selects samples selects none in a job of so many epochs: the options that prevent it
-  /// ("warm_up 5 of 3 epochs"). Empty: it selects, or it is not made to.
+  /// Why a sampler selects no samples in a job of `epochs` epochs, although it is made to: the options that
+  /// prevent it ("warm_up 5 of 3 epochs"). Empty: it selects, or is not made to.
   virtual std::string why_selects_none(std::int64_t /*epochs*/) const { return ""; }
 };
 
@@ -57,16 +58,16 @@ struct SamplerFactory {
   bool needs_losses = false;
   bool needs_cached = false;  ///< Known::is_cached
   bool may_repeat = false;    ///< a sample may be listed more than once
-  bool visits_all = false;    ///< each epoch has every sample once, but for what cannot be dealt equally
+  bool visits_all = false;    ///< each epoch has every sample once, except those that cannot be dealt equally
 };
 const Catalog<SamplerFactory>& samplers();
 
 /// The part of a list that a worker trains on: every workers-th id from its own index. All workers have
-/// equally many: the last ids of a list that cannot be divided are left out.
+/// equally many; the last ids of a list that cannot be divided are left out.
 void deal(const EpochList& list, int worker, int workers, EpochList& part);
 
 /// How well an order is mixed: the mean entropy of the sample ids of a batch over `ranges` equal ranges of
-/// ids, as a share of what batches of uniformly drawn samples have. About 1: as a random order; 0: each batch
+/// ids, as a share of that of batches of uniformly drawn samples. About 1: as a random order; 0: each batch
 /// is from one range. Pre: at least one batch.
 double mixing(const std::vector<SampleId>& ids, std::int64_t samples, std::int64_t batch, int ranges = 16);
 

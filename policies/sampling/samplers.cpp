@@ -1,4 +1,4 @@
-// The list of samplers, in the order in which `tandem list sampling` prints them, and what they share.
+// The list of samplers, in the order in which `tandem list sampling` prints them, and their common parts.
 #include "policies/sampling/samplers.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The samplers, one file each, and what they share. Other code finds them in the catalogue.
+// The samplers, one file each, and their common parts. Other code finds them in the catalogue.
 #pragma once
 
 #include "policies/sampling/sampler.hpp"

@@ -12,7 +12,7 @@ namespace tandem::sharding {
 
 using collectives::Piece;
 
-/// What is to be divided. Pieces are ranges of the model's flat layout; none is empty, and none is in two
+/// The input of a division. Pieces are ranges of the model's flat layout; none is empty, and none is in two
 /// buckets.
 struct Setting {
   std::vector<Piece> buckets;  ///< the part of each bucket that is exchanged

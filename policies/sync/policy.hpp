@@ -17,8 +17,8 @@
 
 namespace tandem::sync {
 
-/// What workers exchange: the gradient of one step, the change of the model since the last exchange, or,
-/// where each worker has a model of its own, that model.
+/// What workers exchange: the gradient of one step, the change of the model since the last exchange, or the
+/// model itself, where each worker has its own.
 enum class Payload { gradient, change, model };
 
 // ---- Worker side ----
@@ -53,7 +53,7 @@ struct StepDone {
   Seconds duration;
   int samples;
   int local_steps;  ///< since the last exchange, this one included
-  /// The coordinator's answer to reports since the last exchange: true: exchange now; false: not yet; none:
+  /// The coordinator's answer to reports since the last exchange. True: exchange now; false: not yet; none:
   /// no answer has arrived.
   std::optional<bool> coordinator_answer = {};
 };
@@ -66,24 +66,24 @@ struct Answer {
 struct LocalSteps {
   int steps;
 };
-/// The workers that take part from now on: the first event of a worker that joins, and of the others when
-/// workers leave or join. The receiver has no exchange in flight; one that was cancelled is decided again.
-/// Where workers exchange in rounds without a server, all get the same event after the same round.
+/// The workers that take part from now on. It is the first event of a worker that joins; the others get it
+/// when workers leave or join. The receiver has no exchange in flight; a cancelled exchange is decided
+/// again. Where workers exchange in rounds without a server, all get the same event after the same round.
 struct Members {
   int round;                 ///< rounds before the receiver's model
   std::vector<int> workers;  ///< sorted indices, the receiver included
 };
 /// All events of a worker's side.
 using WorkerEvent = std::variant<StepBegin, StepDone, Answer, LocalSteps, Members>;
-/// What a worker decides as a step begins.
+/// The decision of a worker at the begin of a step.
 struct StepBeginDecision {
-  std::optional<Exchange> exchange = {};  ///< overlaps with the step
+  std::optional<Exchange> exchange = {};  ///< runs during the step
   bool reports = false;                   ///< to the coordinator
 };
 
 /// On the peers route: the workers between which exchanges of models can start. Sorted worker indices.
 struct Neighbours {
-  std::vector<int> incoming = {};  ///< may start an exchange with this worker during its steps
+  std::vector<int> incoming = {};  ///< these may start an exchange with this worker during its steps
   std::vector<int> outgoing = {};  ///< this worker may start an exchange with them
 };
 
@@ -91,12 +91,12 @@ struct Neighbours {
 class WorkerPolicy {
  public:
   virtual ~WorkerPolicy() = default;
-  /// An exchange that overlaps with the step. Of the gradient: each bucket as soon as backward has computed
-  /// it; the worker does no local update. Of the model: the model at the begin of the step, while the
-  /// gradient is computed at that model; the mean is then updated by the worker's own gradient. Without an
-  /// exchange, the step ends with a local update and `on_step_done` decides.
+  /// An exchange that overlaps with the step. Of the gradient: each bucket is exchanged when the backward
+  /// pass has computed it, and the worker does no local update. Of the model: the model at the begin of the
+  /// step is exchanged, while the gradient is computed for it; then the mean is updated by the worker's own
+  /// gradient. Without an exchange, the step ends with a local update, and `on_step_done` decides.
   virtual std::optional<Exchange> on_step_begin(const StepBegin&) { return std::nullopt; }
-  /// True: as the step begins, the worker reports to the coordinator and does not wait for the answer.
+  /// True: at the begin of the step, the worker reports to the coordinator and does not wait for the answer.
   virtual bool reports(const StepBegin&) { return false; }
   /// Called after a step without an overlapping exchange.
   virtual WorkerDecision on_step_done(const StepDone&) { return Continue{}; }
@@ -116,16 +116,16 @@ class WorkerPolicy {
 struct Push {
   Seconds now;
   int worker;
-  int version;       ///< of the model that the worker started from
+  int version;       ///< of the model with which the worker started
   int samples;       ///< processed since its last push
   int local_steps;   ///< taken since its last push
   Seconds duration;  ///< of its last local step
   double loss;       ///< mean over its steps since its last push; NaN when math is modelled
-  double done;  ///< share of the job that is done, in whole rounds if rounds limit it; 1 or more: it ends
-  /// Learning rate of the next round divided by the configured learning rate, as the schedule has it.
+  double done;       ///< share of the job that is done (whole rounds if rounds limit it); 1 or more: it ends
+  /// The schedule's learning rate of the next round, divided by the configured learning rate.
   double rate = 1.0;
 };
-/// A worker asks whether to continue, or reports as it begins another step.
+/// A worker asks whether to continue, or reports when it begins another step.
 struct Report {
   Seconds now;
   int worker;
@@ -133,16 +133,16 @@ struct Report {
   int local_steps;   ///< taken since its last push
   Seconds duration;  ///< of its last local step; 0 before the first
 };
-/// A worker is absent from now on: it was lost, it has finished, or its place is empty as the job begins. Its
-/// accepted push stays in the aggregate, and it gets no reply. Without effect if it is absent already.
+/// A worker is absent from now on: it was lost, it has finished, or its slot is empty when the job begins.
+/// Its accepted push stays in the aggregate, and it gets no reply. Without effect if it is absent already.
 struct Left {
   Seconds now;
   int worker;
-  /// Its push of the round in progress is dropped. Only to algorithms whose rounds are updates (Membership).
+  /// Its push of the current round is dropped. Only for algorithms whose rounds are updates (Membership).
   bool drops = false;
 };
-/// A worker that was absent takes part from now on, with a new object for its side of the algorithm. It has
-/// no push in flight.
+/// A worker that was absent takes part from now on. Its side of the algorithm is a new object, and it has no
+/// push in flight.
 struct Joined {
   Seconds now;
   int worker;
@@ -156,7 +156,7 @@ struct Accept {
   int worker;
   double weight = 1.0;
 };
-/// Drops the worker's push; that of a worker that has left is taken out of the aggregate.
+/// Drops the worker's push. If the worker has left, its push is removed from the aggregate.
 struct Discard {
   int worker;
 };
@@ -164,7 +164,7 @@ struct Discard {
 struct Apply {
   double scale = 1.0;
 };
-/// Sends the worker the model as it is after the decisions before this one.
+/// Sends the worker the model after the decisions before this one.
 struct Reply {
   int worker;
   int batch = 0;        ///< the worker's batch size from now on; 0: unchanged
@@ -210,7 +210,7 @@ std::string to_text(const StepBeginDecision& decision);
 
 // ---- Catalogue ----
 
-/// What an algorithm is configured with.
+/// The configuration of an algorithm.
 struct Setting {
   int workers;
   int batch;  ///< configured batch size of each worker
@@ -221,15 +221,16 @@ struct Setting {
 
 inline UpdateRule plain_update(const Setting&) { return PlainUpdate{}; }
 
-/// Which changes of the set of workers an algorithm bears during a job.
+/// The changes of the set of workers after which an algorithm can continue.
 struct Membership {
   enum class Bears { departures_and_arrivals, departures_only, neither } bears = Bears::neither;
-  std::string how = "not stated";  ///< what happens then; or why the algorithm does not bear the others
+  std::string how = "not stated";  ///< the effect of a change; or why other changes are impossible
   /// On the server route: each update ends a round, however many workers are present. Otherwise a round is
   /// one push per worker that is present.
   bool rounds_are_updates = false;
 };
-/// "departures and arrivals: a newcomer is waited for from the next round on".
+/// "departures and arrivals: a round ends without a worker that left, and waits for a newcomer from the next
+/// round on; ...".
 std::string to_text(const Membership& membership);
 
 struct Factory {
@@ -243,9 +244,10 @@ struct Factory {
   bool coordinated =
       false;             ///< over all-reduce, the server policy runs on a rank of its own, the coordinator
   int most_workers = 0;  ///< largest number of workers; 0: any
-  /// Each update is a plain one, of gradients, at full scale, and every worker is answered exactly once after
-  /// each: workers that apply the mean gradients from the replies have the same model as the server. A worker
-  /// that joins during a round misses its update: if its first push is dropped, it needs the whole model.
+  /// Each update is a plain one, of gradients, at full scale, and every worker gets exactly one reply after
+  /// each. Workers that apply the mean gradients from the replies have the same model as the server. A
+  /// worker that joins during a round misses its update: if its first push is dropped, it needs the whole
+  /// model.
   bool lockstep = false;
   bool varies_batch = false;  ///< a reply may change the batch size of its worker
   bool uses_losses = false;   ///< decides by the losses of steps

@@ -6,7 +6,7 @@
 
 namespace tandem::sync {
 
-/// A gradient goes through the experiment's optimiser; a mean change is multiplied by its global rate.
+/// A gradient is applied by the experiment's optimiser; a mean change is multiplied by its global rate.
 struct PlainUpdate {};
 
 /// A gradient g that was computed on an older model becomes, element by element,
@@ -22,9 +22,9 @@ struct DelayCompensation {
   double memory = 0.0;
 };
 
-/// The mean change d of a round goes through an outer optimiser: v = momentum v + d, and the model moves by
-/// rate v, or by rate (d + momentum v) with Nesterov momentum. Source: Wang et al., ICLR 2020; Douillard et
-/// al., 2023.
+/// An outer optimiser applies the mean change d of a round: v = momentum v + d, and the model moves by rate
+/// v, or by rate (d + momentum v) with Nesterov momentum. Source: Wang et al., ICLR 2020; Douillard et al.,
+/// 2023.
 struct OuterMomentum {
   double rate = 1.0;
   double momentum = 0.0;
@@ -34,12 +34,12 @@ struct OuterMomentum {
   bool follows_learning_rate = false;
 };
 
-/// Workers keep models of their own, tied to a centre model. The exchanged change is the difference to the
-/// centre; the worker moves towards the centre by the share `pull` of it, and the centre moves towards every
+/// Workers have their own models, tied to a centre model. The exchanged change is the difference to the
+/// centre. The worker moves towards the centre by the share `pull` of it, and the centre moves towards every
 /// worker by the same share. Source: Zhang et al., NIPS 2015.
 struct ElasticTie {
   double pull = 0.0;  ///< below 1 when asynchronous
-  /// Each worker exchanges on its own, with the centre as it is when the worker's change arrives.
+  /// Each worker exchanges alone, with the centre at the arrival of its change.
   bool asynchronous = false;
 };
 

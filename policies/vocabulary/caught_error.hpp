@@ -1,4 +1,4 @@
-// Keeps what a function throws for a later place, where it belongs.
+// Keeps an error of a function, to throw it later at another place.
 #pragma once
 
 #include <exception>
@@ -8,8 +8,8 @@
 
 namespace tandem {
 
-/// Calls `function`; returns what it throws, or null. What the system or the standard library throws becomes
-/// a WorldError that begins with `what()`.
+/// Calls `function`; returns its error, or null. An error of the system or the standard library becomes a
+/// WorldError that begins with `what()`.
 template <class Function, class What>
 std::exception_ptr caught_error(const Function& function, const What& what) {
   try {

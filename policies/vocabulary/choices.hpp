@@ -13,11 +13,11 @@ namespace tandem {
 
 /// workload.math: sizes and costs only, or gradients, losses and accuracy.
 enum class Math : std::uint8_t { modelled, real };
-/// workload.non_finite: what happens after a loss or a gradient that is not finite.
+/// workload.non_finite: the action after a loss or a gradient that is not finite.
 enum class OnNonFinite : std::uint8_t { stop, skip, ignore };
-/// workload.precision: how precisely a network computes. Parameters, gradients and losses are always fp32.
-/// tf32: as fp32, but GPUs may round the factors of products to 10 bits. bf16, fp16: activations and the
-/// factors of products are bf16 or fp16; fp16 is not for real mathematics.
+/// workload.precision: the precision of a network's computations. Parameters, gradients and losses are
+/// always fp32. tf32: as fp32, but GPUs may round the factors of products to 10 bits. bf16, fp16:
+/// activations and the factors of products are bf16 or fp16; fp16 is not for real mathematics.
 enum class Precision : std::uint8_t { fp32, tf32, bf16, fp16 };
 /// sync.order: of the workers in an all-reduce.
 enum class WorkerOrder : std::uint8_t { topology, rank };
@@ -27,32 +27,31 @@ enum class OverlapMode : std::uint8_t { none, backward, both };
 enum class DataSource : std::uint8_t { memory, storage };
 /// optimizer.kind.
 enum class OptimizerKind : std::uint8_t { sgd, adam, adamw };
-/// optimizer.update_at: who updates the model if workers exchange over a server.
+/// optimizer.update_at: where the model is updated if workers exchange over a server.
 enum class UpdateSide : std::uint8_t { server, workers };
 /// optimizer.schedule: how the learning rate decays after its warm-up.
 enum class RateDecay : std::uint8_t { constant, step, cosine };
-/// run.devices: work takes as long as on the platform's device (emulated), or as long as this machine needs
-/// (native).
+/// run.devices: work has the duration of the platform's device (emulated), or of this machine (native).
 enum class DeviceSpeed : std::uint8_t { emulated, native };
-/// run.device_messages: whether messages of a rank on a GPU pass through the memory of its host (staged), MPI
-/// sends them from GPU to GPU (direct, which needs an MPI that can read GPU memory), or the receiver copies
-/// them from the GPU of another rank of its machine (peer); automatic: staged, as long as no measurement
+/// run.device_messages: the way of messages of a rank on a GPU. staged: through the memory of its host.
+/// direct: MPI sends them from GPU to GPU, which needs an MPI that can read GPU memory. peer: the receiver
+/// copies them from the GPU of another rank of its machine. automatic: staged, as long as no measurement
 /// shows that others are faster.
 enum class DeviceMessages : std::uint8_t { automatic, staged, direct, peer };
 /// physics.network: that of the platform file, or the calibrated one.
 enum class NetworkSource : std::uint8_t { platform, profile };
-/// physics.noise: native work takes its median time, or varies as measured.
+/// physics.noise: native work has its median duration, or varies as measured.
 enum class NoiseSource : std::uint8_t { none, profile, spread };
 
-/// data.peers: how a cache node knows which other node has a sample: not at all; all nodes compute to whom
-/// each id belongs (partition, ring); the policy computes what all nodes keep (plan); or a rank of its own is
-/// told what nodes hold, and asked (directory).
+/// data.peers: how a cache node finds another node that has a sample. none: not at all. partition, ring: all
+/// nodes compute the node of each id. plan: the policy computes the content of all nodes. directory: nodes
+/// report their content to a rank for this purpose, and ask it.
 enum class Peers : std::uint8_t { none, partition, ring, plan, directory };
 /// data.background: when reads that no batch waits for may start.
 enum class BackgroundReads : std::uint8_t { always, while_computing, continuous };
 /// data.store: ranks on the hosts of the stores send samples, or native cache nodes read a mounted directory.
 enum class StoreAccess : std::uint8_t { served, mounted };
-/// data.bad_sample: what follows a sample that cannot be read, or is not what the manifest says, after
+/// data.bad_sample: the action after a sample that cannot be read, or differs from the manifest, after
 /// retries.
 enum class BadSample : std::uint8_t { stop, replace };
 
@@ -61,11 +60,11 @@ namespace sync {
 /// directly with the other `members`.
 enum class Route : std::uint8_t { server, all_reduce, peers };
 }  // namespace sync
-/// sync.preset: other keys are set as a known program does it.
+/// sync.preset: sets other keys to the behaviour of a known program.
 enum class SyncPreset : std::uint8_t { none, ddp };
 /// sync.pull: a server sends the model when it has updated it, or when a worker's request for it arrives.
 enum class ServerPull : std::uint8_t { pushed, requested };
-/// sync.exchange: workers exchange all keys (buckets) of a step at once, or one after the other with a
+/// sync.exchange: workers exchange all keys (buckets) of a step together, or one after the other with a
 /// barrier after each.
 enum class ExchangeUnit : std::uint8_t { whole, by_key };
 
@@ -77,14 +76,14 @@ enum class CommitPlace : std::uint8_t { directory, local, buddy };
 /// recovery.mode: the other ranks continue when one departs, or the whole job starts again from its last
 /// commit.
 enum class RecoveryMode : std::uint8_t { in_place, restart };
-/// run.revoke: what a measured run does when a drawn lifetime ends: nothing, or it kills the worker's rank.
+/// run.revoke: the action of a measured run when a drawn lifetime ends: none, or kill the worker's rank.
 enum class RevokeMode : std::uint8_t { none, kill };
 /// recovery.scale_rate: the factor on the learning rate when n of n0 workers are present: 1, n / n0,
 /// sqrt(n / n0), or sqrt(n0 / n).
 enum class RateScale : std::uint8_t { keep, linear, sqrt, inverse_sqrt };
-/// recovery.batch: each worker keeps its batch, or those that are present share the batches of all.
+/// recovery.batch: each worker keeps its batch, or the present ones share the batches of all.
 enum class BatchRule : std::uint8_t { keep, global };
-/// recovery.on_loss: a push of a worker that is gone counts in the round in progress, or not.
+/// recovery.on_loss: whether a push of a worker that is gone counts in the current round.
 enum class LossRule : std::uint8_t { keep, drop };
 
 template <class Choice>

@@ -1,4 +1,5 @@
-// A digest of texts: FNV-1a of 64 bits. It tells apart what is not the same; it does not stop forgers.
+// A digest of texts: FNV-1a of 64 bits. Different texts have different digests, except on purpose or with
+// tiny probability.
 #pragma once
 
 #include <cstdint>

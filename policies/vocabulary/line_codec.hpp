@@ -166,7 +166,7 @@ class LineCodec {
     return text;
   }
 
-  /// Two records may have one name, and are told apart by their keys.
+  /// Two records may have the same name. Their keys distinguish them.
   template <class Record, class... Values>
   static void read_as(const LineFormat<Record, Values...>& format, RecordedLine& line,
                       std::optional<Variant>& found) {

@@ -24,7 +24,7 @@ std::optional<BytesPerSecond> parse_rate(const std::string& text);
 /// Whether a unit follows the number; false for a plain number and for other texts.
 bool has_time_unit(const std::string& text);
 
-/// "like 10s; ns us ms s min h d": how messages say what a time looks like.
+/// "like 10s; ns us ms s min h d": examples of a time, for messages.
 std::string time_examples(const std::string& example = "10s");
 /// "like 1.2GBps or 10Gbps; kBps MBps GBps TBps, ...".
 std::string rate_examples();

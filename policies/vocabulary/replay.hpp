@@ -1,4 +1,4 @@
-// Events that are fed to a policy, also recorded ones: what the replays of all kinds of policies share.
+// Passes events to a policy, also recorded ones: the common part of the replays of all kinds of policies.
 #pragma once
 
 #include <functional>

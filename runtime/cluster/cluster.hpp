@@ -21,18 +21,18 @@ struct Cluster {
   bool delays;  ///< the latency of links is emulated; otherwise only the kernel's own path adds latency
 
   Plan plan() const { return make_plan(id, wiring, delays); }
-  /// How mpirun reaches its hosts, by their aliases.
+  /// How mpirun starts commands on its hosts, by their aliases.
   ClusterLaunch launch() const;
 };
 
-/// Creates a cluster. If this fails, or SIGINT or SIGTERM arrives, removes everything that it has created.
-/// Errors: ConfigError when rights, a program or a kernel feature is missing, when the wiring cannot be
-/// emulated, or when a cluster of this id exists, complete or not, and `replace` is false. WorldError.
-/// `temporary`: it belongs to this process, which removes it.
+/// Creates a cluster. Removes everything that it has created if this fails, or if SIGINT or SIGTERM arrives.
+/// `temporary`: the cluster belongs to this process, which removes it. Errors: WorldError. ConfigError when
+/// rights, a program or a kernel feature is missing, when the wiring cannot be emulated, or when a cluster
+/// of this id exists, complete or not, and `replace` is false.
 Cluster bring_up(const std::string& id, const std::string& platform, const Wiring& wiring, bool replace,
                  bool temporary = false);
 
-/// Kills the processes in the cluster and removes it, complete or not. False when nothing of it exists.
+/// Kills the processes in the cluster and removes it, complete or not. False when no part of it exists.
 /// Errors: ConfigError without the rights; WorldError.
 bool take_down(const std::string& id);
 
@@ -55,7 +55,7 @@ struct ClusterStatus {
 /// Every cluster of this machine, also incomplete ones.
 std::vector<ClusterStatus> cluster_statuses();
 
-/// Clusters whose process ended without removing them, or while it created them, sorted.
+/// Clusters whose process ended while it created them, or before it removed them, sorted.
 std::vector<std::string> abandoned_clusters();
 
 /// Reserves a cluster for one job at a time. Errors: ConfigError when another job holds it.

@@ -15,7 +15,7 @@ using nlohmann::json;
 constexpr double least_flow_bytes = 256 * 1024;
 // For all flows of a measurement together, so that links faster than the machine do not take minutes.
 constexpr double most_bytes = 64e6;
-// Bytes for a flow that no link limits; its rate is not judged.
+// Bytes for a flow without a limiting link. Its rate is not judged.
 constexpr double unlimited_rate = 1e9;
 
 class Planner {

@@ -1,5 +1,5 @@
-// The measurements of `tandem cluster check`: flows that start concurrently, and the rates that the platform
-// file gives them. Pure data, passed to the rank program and back as JSON.
+// The measurements of `tandem cluster check`: flows that start concurrently, and their rates by the platform
+// file. Pure data, passed to the rank program and back as JSON.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -34,12 +34,12 @@ std::vector<Measurement> measurements_from_json(const nlohmann::json& document);
 struct MeasurementSetting {
   Seconds duration{0.15};         ///< of one flow, repeated three times
   Seconds duration_of_many{0.5};  ///< of concurrent flows
-  int all_pairs_up_to = 8;        ///< hosts; with more, only pairs that cover every channel
+  int all_pairs_up_to = 8;        ///< hosts; with more, only as many pairs as cover every channel
 };
 
-/// Latency and bandwidth of single host pairs; for every channel that one pair does not fill, the fewest
-/// flows that do; for a pair of every channel both directions concurrently; all to one and one to all for the
-/// first host.
+/// Plans latency and bandwidth of single host pairs; for every channel that one pair does not fill, the
+/// fewest flows that fill it; for every channel, both directions of a pair concurrently; for the first host,
+/// all to one and one to all.
 std::vector<Measurement> plan_measurements(const Wiring& wiring, const MeasurementSetting& setting);
 
 }  // namespace tandem::cluster

@@ -31,8 +31,8 @@ struct Shaper {
   std::vector<Pair> pairs;
 };
 
-/// Packets that arrive at one device leave by another. `from` -1: packets of all senders that no other entry
-/// names.
+/// Packets that arrive at one device leave by another. `from` -1: packets of all senders without an entry of
+/// their own.
 struct Turn {
   std::string arrival;
   int from;
@@ -46,7 +46,7 @@ struct Plan {
   std::vector<Channel> channels;
   std::vector<Shaper> shapers;  ///< of the channels that some route uses
   std::vector<Turn> turns;      ///< ordered by arrival
-  Bytes socket_buffer;          ///< enough to fill the widest and longest route
+  Bytes socket_buffer;          ///< large enough to fill the route with the most bandwidth and latency
   bool delays;                  ///< fronts add the latency of their channel
 };
 

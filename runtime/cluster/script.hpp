@@ -17,7 +17,7 @@ std::string host_devices(const PlanHost& host);
 /// For `tc -batch` within the fabric: shaping, sharing and delays.
 std::string shaping(const Plan& plan);
 
-/// A file below /proc/sys/net and the values to try: the first that the kernel accepts is used.
+/// A file below /proc/sys/net, and values for it: the first value that the kernel accepts is used.
 struct Sysctl {
   std::string path;
   std::vector<std::string> values;
@@ -27,7 +27,7 @@ std::vector<Sysctl> host_sysctls(const Plan& plan);
 
 /// /etc/hosts as it appears to processes within the cluster.
 std::string hosts_file(const Plan& plan);
-/// A program for /bin/sh: HOST COMMAND... runs the command as that host, in its network and with its name.
+/// A program for /bin/sh: HOST COMMAND... runs the command in the network of the host and with its name.
 std::string enter_script(const std::string& id, const std::string& hosts_path);
 /// The same for mpirun, whose COMMAND is text for a shell.
 std::string agent_script(const std::string& enter_path);

@@ -21,7 +21,7 @@ namespace {
 using compression::check_sizes;
 using kernels::Decoded;
 
-/// A codec whose kernels store what a message decodes to, or add it.
+/// A codec whose kernels store the decoded values of a message, or add them.
 class ReadingCodec : public compression::Codec {
  public:
   void decode(std::span<const std::byte> message, std::int64_t, std::span<float> values) final {

@@ -106,7 +106,7 @@ CudaDevice::CudaDevice(int gpu)
              "cudaMemcpyAsync", gpu_);
 }
 
-/// The parts free what they have on the current GPU.
+/// The parts free their memory on the current GPU.
 CudaDevice::~CudaDevice() { static_cast<void>(cudaSetDevice(gpu_)); }
 
 void CudaDevice::enter() const { check_cuda(cudaSetDevice(gpu_), "cudaSetDevice", gpu_); }

@@ -1,7 +1,6 @@
-// A GPU as a compute device: memory, queue and arithmetic through CUDA. Both queues and the copies outside
-// them have streams of their own, which wait for no other stream, and for which no other stream waits: CUDA's
-// default stream would hold up the streams of a CUDA-aware MPI. The GPU prefers the second queue and the
-// copies to the first queue.
+// A GPU as a compute device: memory, queue and arithmetic through CUDA. Both queues, and the copies outside
+// them, have streams of their own. No stream waits for another: CUDA's default stream would delay the
+// streams of a CUDA-aware MPI. The GPU prefers the second queue and the copies to the first queue.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -25,11 +24,11 @@ struct FlawSearch;
 }
 
 /// Several may coexist in a process, also on the same GPU: each call makes its GPU the thread's current one
-/// and leaves it so. Memory is released, and codecs are destroyed, before the device is.
+/// and does not change it back. Release its memory and destroy its codecs before the device.
 class CudaDevice final : public ComputeDevice, public DeviceAllocations, public SharedDeviceMemory {
  public:
-  /// `gpu`: its number among those that CUDA_VISIBLE_DEVICES leaves. Errors: WorldError, also where this
-  /// build has no kernels for it.
+  /// `gpu`: its number among the GPUs in CUDA_VISIBLE_DEVICES. Errors: WorldError, also where this build has
+  /// no kernels for it.
   explicit CudaDevice(int gpu);
   CudaDevice(const CudaDevice&) = delete;
   CudaDevice& operator=(const CudaDevice&) = delete;
@@ -101,7 +100,7 @@ class CudaDevice final : public ComputeDevice, public DeviceAllocations, public 
   void use_second_queue(bool second) noexcept override {
     queue_ = second ? streams_.second() : streams_.first();
   }
-  /// enter(), then a launcher with its arguments on the queue.
+  /// Calls enter(), then puts a launcher with its arguments on the queue.
   template <class... Wanted, class... Given>
   void queue(const char* name, cudaError_t (*launcher)(Wanted...), Given... given) const;
   DeviceMark copy_concurrently(cudaStream_t stream, void* to, const void* from, std::size_t bytes,

@@ -1,4 +1,4 @@
-// PowerSGD where values, factors and messages are in a GPU's memory, bit for bit that of
+// PowerSGD with values, factors and messages in a GPU's memory. The results are bit for bit those of
 // policies/compression.
 #pragma once
 
@@ -10,8 +10,8 @@ namespace tandem {
 
 class CudaDevice;
 
-/// Spans, and what is learnt, are in the device's memory. The device outlives the factors, which use its
-/// current queue.
+/// Spans, and the state that is kept between steps, are in the device's memory. The device outlives the
+/// factors, which use its current queue.
 std::unique_ptr<compression::SharedFactors> make_cuda_factors(CudaDevice& device,
                                                               const compression::Setting& setting);
 

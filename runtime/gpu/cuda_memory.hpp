@@ -1,4 +1,4 @@
-// The memory that one user of a GPU has: on the GPU, and pinned on the host.
+// The memory of one user of a GPU: on the GPU, and pinned on the host.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@
 
 namespace tandem {
 
-/// What is released while an exception is under way is freed later: freeing waits for all work of the GPU,
-/// which may wait for other ranks. The GPU is the current one in all calls, except of release().
+/// Memory that is released while an exception is in flight is freed later: freeing waits for all work of the
+/// GPU, which may wait for other ranks. The GPU is the current one in all calls, except of release().
 class CudaMemory {
  public:
   /// `streams` must outlive this.
@@ -28,13 +28,13 @@ class CudaMemory {
   /// ComputeDevice::free_cache. Errors: WorldError, NoMemoryError.
   std::byte* allocate(std::size_t bytes, const std::function<bool()>& free_cache);
   std::byte* allocate_pinned(std::size_t bytes);
-  /// Of either kind.
+  /// Releases memory of either kind.
   void release(std::byte* memory) noexcept;
 
   /// As DeviceAllocations.
   std::optional<DeviceAllocation> allocation_of(const void* memory) const;
   void watch(std::weak_ptr<AllocationWatcher> watcher);
-  /// Other processes read it: from now on, it is freed last (SharedDeviceMemory::share).
+  /// Other processes read the allocation: from now on, it is freed last (SharedDeviceMemory::share).
   void keep_to_the_end(const DeviceAllocation& allocation) { ranges_.at(allocation.begin).is_shared = true; }
 
  private:

@@ -10,8 +10,8 @@
 
 namespace tandem {
 
-/// The GPU prefers the work of urgent streams whenever a part of it becomes free, so that communication
-/// does not queue behind the blocks of a long convolution.
+/// The GPU starts the work of urgent streams first whenever a part of it becomes free. So communication does
+/// not wait for all blocks of a long convolution.
 enum class Urgency { computing, communication };
 
 /// A new stream of `gpu`, which is the current one. Errors: WorldError.
@@ -26,8 +26,8 @@ inline cudaStream_t make_stream(int gpu, Urgency urgency) {
   return stream;
 }
 
-/// The streams of one device. A broken GPU reports an error to their destruction; the call that broke it has
-/// reported it already.
+/// The streams of one device. Their destruction ignores errors of a broken GPU: the call that broke it has
+/// reported one.
 class CudaStreams {
  public:
   /// Pre: `gpu` is the current one, here and at the end. Errors: WorldError.

@@ -1,5 +1,5 @@
-// The allocations of a device's memory, for code that keeps something about one of them, such as its
-// registration with a library: it has to give that up before the memory is freed.
+// The allocations of a device's memory, for code that keeps data about one of them, such as its registration
+// with a library. That code has to give the data up before the memory is freed.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ class AllocationWatcher {
  public:
   virtual ~AllocationWatcher() = default;
   /// Called immediately before an allocation is freed. Work of the device may still use the memory only if
-  /// freeing would wait for it.
+  /// freeing waits for this work.
   virtual void before_free(const DeviceAllocation& allocation) noexcept = 0;
 };
 
@@ -28,7 +28,7 @@ class DeviceAllocations {
   virtual ~DeviceAllocations() = default;
   /// The allocation of device memory that contains this byte; none if it is not in use.
   virtual std::optional<DeviceAllocation> allocation_of(const void* memory) const = 0;
-  /// The watcher is told of every allocation of device memory that is freed during its life.
+  /// Notifies the watcher of every allocation of device memory that is freed while the watcher exists.
   virtual void watch(std::weak_ptr<AllocationWatcher> watcher) = 0;
 };
 

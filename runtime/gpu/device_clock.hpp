@@ -12,8 +12,9 @@ namespace tandem {
 /// For one device, which must outlive it.
 class DeviceClock {
  public:
-  /// `known`: when the rank noticed that the device had reached the mark. The mark that was noticed soonest
-  /// is the reference for the others; it is replaced from time to time, because the clocks drift apart.
+  /// `known`: when the rank noticed that the device had reached the mark. The mark with the shortest delay
+  /// before it was noticed is the reference for the others. It is replaced from time to time, because the
+  /// clocks drift apart.
   Seconds time_of(OwnedMark mark, Seconds known) {
     if (!base_ || known - renewed_ > renewed_after) {
       base_ = std::move(mark);

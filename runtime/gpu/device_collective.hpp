@@ -1,6 +1,6 @@
 // Sums of GPU memory by the GPUs themselves, without the host; a context prefers them for its all-reduce. A
-// program links one of two implementations of make_device_collective: NCCL's (nccl_collective.cpp) or that of
-// a build without NCCL (no_nccl.cpp).
+// program links one of two implementations of make_device_collective: the one with NCCL
+// (nccl_collective.cpp), or the one for builds without NCCL (no_nccl.cpp).
 #pragma once
 
 #include <mpi.h>
@@ -37,18 +37,19 @@ class DeviceCollective {
   /// Whether the sum has ended; its number is then invalid. Errors: also WorldError, after an abort(), if a
   /// member has failed, or the sum has taken longer than its timeout.
   virtual bool has_ended(std::uint32_t sum) = 0;
-  /// Ends all sums without their members; nothing may be started afterwards. For a rank that ends by an
-  /// error: a sum that waits for its members occupies the device, and releasing memory waits for the device.
+  /// Ends all sums without the other members; no sum may be started afterwards. A rank that ends by an error
+  /// calls it: a sum that waits for its members occupies the device, and releasing memory waits for the
+  /// device.
   virtual void abort() noexcept = 0;
 };
 
 /// NCCL uses some hundred MB of a GPU's memory for each list.
 inline constexpr std::size_t most_device_lists = 8;
 
-/// Memory that a library sums without copying it to its own first. A sum over these members, in any order,
-/// registers the allocation of its memory, which stays registered until it is freed; sums over other lists do
-/// not, because a library may make the host wait for all members of a sum whose memory it sees for the first
-/// time, and members may start the sums of several lists in different orders.
+/// Memory that a library sums without copying it to its own memory first. A sum over these members, in any
+/// order, registers the allocation of its memory, which stays registered until it is freed. Sums over other
+/// lists do not register: a library may make the host wait for all members of a sum whose memory is new to
+/// it, and members may start the sums of several lists in different orders.
 struct RegisteredMemory {
   DeviceAllocations* allocations = nullptr;  ///< of this rank's device; lives whenever a sum starts
   std::vector<Rank> members = {};            ///< in ascending order; the same on all ranks
@@ -57,15 +58,17 @@ struct RegisteredMemory {
 struct DeviceSumSetting {
   Seconds timeout;                             ///< of a sum, from its start on this rank (run.sum_timeout)
   std::size_t most_lists = most_device_lists;  ///< the largest number of lists over which this rank sums
-  /// Frees memory of the GPU that another library keeps unused; called where a list may lack memory.
+  /// Frees memory of the GPU that another library keeps unused. Called where memory for a list may be
+  /// missing.
   std::function<void()> free_cache = {};
-  /// What is registered with the library, if it can register memory.
+  /// The memory that is registered with the library, if it can register memory.
   RegisteredMemory registered = {};
 };
 
-/// `gpu`: number of the GPU on which this rank computes, if it does. Null when fewer than two ranks have a
-/// GPU and the library that sums (a message names one that does not load), or the build has no
-/// implementation. Collective over `communicator`, whose ranks are the members' numbers. Errors: WorldError.
+/// `gpu`: number of the GPU on which this rank computes, if it does. Null when the build has no
+/// implementation, or when fewer than two ranks have both a GPU and the library that sums; a message names a
+/// library that does not load. Collective over `communicator`, whose ranks are the members' numbers. Errors:
+/// WorldError.
 std::shared_ptr<DeviceCollective> make_device_collective(MPI_Comm communicator, std::optional<int> gpu,
                                                          DeviceSumSetting setting);
 

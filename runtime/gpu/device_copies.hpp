@@ -57,7 +57,8 @@ class PinnedPool {
   PinnedPool(const PinnedPool&) = delete;
   PinnedPool& operator=(const PinnedPool&) = delete;
 
-  /// At least this many uninitialised bytes. Errors: WorldError when there is no memory. Pre: positive.
+  /// A block of at least this many uninitialised bytes. Errors: WorldError when there is no memory. Pre:
+  /// positive.
   Block take(std::int64_t bytes);
 
  private:
@@ -101,7 +102,8 @@ class DeviceCopies {
 
   /// Copies out; calls `then` after the end of the copy and after every earlier `then` of this direction.
   void out(std::byte* pinned, const std::byte* own, std::int64_t bytes, Route route, Then then);
-  /// The same without a copy, for a message that must not overtake an earlier one of its route.
+  /// Calls `then` in the same order without a copy, for a message that must not overtake an earlier one of
+  /// its route.
   void behind(Route route, Then then);
   /// Whether a copy of this route is still in flight.
   bool is_leaving(Route route) const;
@@ -118,7 +120,7 @@ class DeviceCopies {
 
  private:
   struct Copy {
-    Ended copied;  ///< no end: nothing to wait for; no beginning: no call of the watcher
+    Ended copied;  ///< no end: nothing to wait for; no beginning: the watcher is not called
     Route route;
     Then then;
   };

@@ -1,5 +1,5 @@
-// The GPUs of this machine. A program links one of two implementations: CUDA's (cuda_device.cpp,
-// cuda_gpu.cpp), or that of a build without CUDA, which finds none (no_gpu.cpp).
+// The GPUs of this machine. A program links one of two implementations: the one with CUDA (cuda_device.cpp,
+// cuda_gpu.cpp), or the one for builds without CUDA, which finds no GPU (no_gpu.cpp).
 #pragma once
 
 #include <memory>
@@ -20,10 +20,10 @@ struct Gpus {
 Gpus visible_gpus();
 /// Pre: `number` is less than their count. Errors: WorldError.
 std::unique_ptr<ComputeDevice> make_gpu(int number);
-/// All memory of the GPU, also what is in use. Pre and errors: as make_gpu.
+/// All memory of the GPU, also the memory in use. Pre and errors: as make_gpu.
 Bytes gpu_memory(int number);
-/// Its PCI address, "0000:65:00.0": the driver's name for the GPU, whatever numbers CUDA_VISIBLE_DEVICES
-/// gives. Pre and errors: as make_gpu.
+/// Its PCI address, "0000:65:00.0": the driver's name for the GPU, which does not depend on
+/// CUDA_VISIBLE_DEVICES. Pre and errors: as make_gpu.
 std::string gpu_address(int number);
 
 }  // namespace tandem

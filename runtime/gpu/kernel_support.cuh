@@ -1,5 +1,6 @@
-// What the kernels share: launching, loops over vectors in pieces of 16 bytes, sums of a block, messages at
-// any byte. Valid host C++ too where <cuda_runtime.h> is an emulation (tests/support/cuda_on_host).
+// The common part of the kernels: launching, loops over vectors in pieces of 16 bytes, sums of a block,
+// messages at any byte. Valid host C++ too where <cuda_runtime.h> is an emulation
+// (tests/support/cuda_on_host).
 #pragma once
 
 #include <cuda_runtime.h>
@@ -11,7 +12,7 @@ namespace tandem::kernels {
 constexpr int block_threads = 256;
 constexpr int warp_threads = 32;
 constexpr unsigned all_lanes = 0xffffffffU;
-// Four to eight times what a multiprocessor holds: while the last blocks end, few wait.
+// Four to eight times as many as a multiprocessor holds: while the last blocks end, few wait.
 constexpr std::int64_t blocks_per_multiprocessor = 32;
 
 /// Starts a kernel whose blocks stride over this number of tiles.
@@ -56,7 +57,8 @@ __host__ __device__ inline int before_packs(const T* values) {
   return past == 0 ? 0 : static_cast<int>(width - past / sizeof(T));
 }
 
-/// An element's index in what packs leave: `head` elements in front of them, and those behind.
+/// The position of element number `index` of those outside of packs: `head` of them are before the packs,
+/// the others after them.
 __device__ inline std::int64_t loose_element(int index, int head, std::int64_t packed) {
   return index < head ? index : packed + index;
 }

@@ -298,7 +298,7 @@ __global__ void __launch_bounds__(block_threads)
       if ((bits[turn] & exponent) == exponent)
         atomicMin(&search->smallest, static_cast<unsigned long long>(at + turn * block_threads + thread()));
   }
-  // What the block has found is visible before the block counts as ended.
+  // The results of the block are visible before the block counts as ended.
   __threadfence();
   __syncthreads();
   if (thread() != 0 || atomicAdd(&search->ended, 1U) + 1U < gridDim.x) return;

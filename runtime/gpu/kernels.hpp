@@ -9,16 +9,17 @@
 
 #include "workloads/vectors/vector_steps.hpp"
 
-/// Each queues work on `stream` of the current device and returns the launch's result. Any count, also zero;
-/// vectors start at any element, and go in pieces of 16 bytes where all of one call are aligned alike.
-/// Results are the same in every run and on every GPU, and bit by bit those of the processor's loops
-/// (workloads/vectors/host_device.cpp), except for the payload and sign of a NaN.
+/// Each function queues work on `stream` of the current device and returns the launch's result. Any count is
+/// allowed, also zero. Vectors start at any element, and are processed in pieces of 16 bytes where all of
+/// one call have the same alignment. Results are the same in every run and on every GPU. They are bit by bit
+/// those of the processor's loops (workloads/vectors/host_device.cpp), except for the payload and sign of a
+/// NaN.
 namespace tandem::kernels {
 
 /// Success if these kernels were built for the current device, otherwise CUDA's error for the first of them.
 cudaError_t find_code();
 
-/// One launch for 100 copies. Pre: sides of matrices fit 32 bits.
+/// Makes one launch for each 100 copies. Pre: sides of matrices fit 32 bits.
 cudaError_t copy_all(const FloatCopy* copies, std::size_t count, cudaStream_t stream);
 
 // ---- Arithmetic: see ComputeDevice ----
@@ -38,7 +39,7 @@ cudaError_t add_terms(float* sum, bool begins, const Term* terms, int count_of_t
 cudaError_t compensate(float* gradient, const float* model, const float* older, float* mean_square,
                        std::int64_t count, CompensationStep step, cudaStream_t stream);
 
-// One launch for some fifty stretches; for all, if there are no statistics between them.
+// Makes one launch for each fifty stretches or so; one for all, if there are no statistics between them.
 cudaError_t sgd(float* model, const float* gradient, float* velocity, const UpdateStretch* stretches,
                 std::size_t count, SgdStep step, cudaStream_t stream);
 cudaError_t adam(float* model, const float* gradient, float* mean, float* square,
@@ -47,12 +48,12 @@ cudaError_t move(float* model, const float* base, const float* sum, float* veloc
                  const UpdateStretch* stretches, std::size_t count, MoveStep step, cudaStream_t stream);
 
 constexpr unsigned long long no_flaw = ~0ULL;
-/// Of a search, in device memory: what it starts from and leaves behind is this initial state.
+/// State of a search, in device memory. A search starts from this initial state, and restores it at its end.
 struct FlawSearch {
   unsigned long long smallest = no_flaw;  ///< index that was found
-  unsigned ended = 0;                     ///< blocks
+  unsigned ended = 0;                     ///< number of blocks
 };
-/// Elements that one block looks at, if there are enough blocks.
+/// Elements that one block searches, if there are enough blocks.
 constexpr std::int64_t searched_by_block = 4096;
 /// `first` is pinned memory.
 cudaError_t find_non_finite(const float* values, std::int64_t count, FlawSearch* search, std::int64_t* first,
@@ -83,7 +84,7 @@ struct ChunkRange {
 };
 struct ChunkSum {
   double sums[2];
-  std::int64_t negative;  ///< elements
+  std::int64_t negative;  ///< number of elements
 };
 enum class SignMethod : std::uint8_t {
   sign,    ///< one mean magnitude per part
@@ -109,12 +110,12 @@ cudaError_t decode_signs(const SignStretch& stretch, const std::byte* message, f
 // ---- Top-k: indices, then values ----
 /// Device memory that `encode_top_k` works in: 8 bytes for every 4096 elements, and a histogram.
 std::size_t top_k_workspace_bytes(std::int64_t count);
-/// The `chosen` largest by magnitude, of equal ones the first, in order of their indices. With `unsent`
-/// (null: without) of values + unsent, and `unsent` becomes what was not chosen. Pre: count < 2^32,
-/// chosen <= count.
+/// Encodes the `chosen` largest elements by magnitude, of equal ones the first, in order of their indices.
+/// With `unsent` (null: without) it encodes values + unsent, and elements that were not chosen are stored in
+/// `unsent`. Pre: count < 2^32, chosen <= count.
 cudaError_t encode_top_k(const float* values, float* unsent, std::int64_t count, std::int64_t chosen,
                          std::byte* message, std::byte* workspace, cudaStream_t stream);
-/// An index beyond `count` breaks the device: the message belongs to another stretch.
+/// An index beyond `count` breaks the device: the message is of another stretch.
 cudaError_t decode_top_k(const std::byte* message, std::int64_t chosen, float* values, std::int64_t count,
                          Decoded decoded, cudaStream_t stream);
 
@@ -132,7 +133,7 @@ struct QsgdForm {
   std::int64_t levels;
   std::int64_t bucket;  ///< elements that share a norm, which one thread sums
   int bits;             ///< of a code
-  std::int64_t norms;   ///< where they begin in a message
+  std::int64_t norms;   ///< first byte of the norms in a message
 };
 /// `seed`: of the exchange's numbers (indexed_uniform).
 cudaError_t encode_qsgd(const QsgdForm& form, const float* values, std::uint64_t seed, std::byte* message,
@@ -149,7 +150,7 @@ struct FactorMatrix {
   std::int64_t left;
   std::int64_t right;
 };
-/// Rows or columns of a matrix that a block takes at a time.
+/// Limit of rows or columns of a matrix that a block processes together.
 constexpr int factor_tile = 32;
 struct FactorTile {
   std::int64_t matrix;

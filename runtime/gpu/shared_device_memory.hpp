@@ -1,4 +1,4 @@
-// Memory of a GPU that other processes of the machine read: what CUDA calls inter-process communication.
+// Memory of a GPU that other processes of the machine read. CUDA calls this inter-process communication.
 #pragma once
 
 #include <array>
@@ -12,13 +12,13 @@ namespace tandem {
 
 class SharedDeviceMemory {
  public:
-  /// Opens one allocation in another process of the machine, as long as this one exists.
+  /// With it, another process of the machine opens one allocation, as long as this process exists.
   using Handle = std::array<std::byte, 64>;
 
   virtual ~SharedDeviceMemory() = default;
-  /// The handle of an allocation of this device; none: the driver refuses. From now on the allocation is not
-  /// freed before the device is: when it is released, it is kept for the next one of its size, with its
-  /// number, so that an opened handle never shows freed memory.
+  /// The handle of an allocation of this device; none: the driver refuses. From now on the allocation is
+  /// freed only with the device. When it is released, it is kept, with its number, for the next allocation
+  /// of its size: an opened handle never shows freed memory.
   virtual std::optional<Handle> share(const DeviceAllocation& allocation) = 0;
   /// The first byte of another process's allocation, from which this device can copy; null: the driver
   /// refuses, as for a GPU without a path to this one.

@@ -1,7 +1,7 @@
-// The k largest elements by magnitude, as policies/compression/top_k.cpp chooses them: three passes of a
-// radix select over the 31 bits of a magnitude find the smallest chosen one, the last of which also counts
-// tile by tile what is larger, and one more writes what is chosen. All sums are of whole numbers, so that
-// their order does not matter.
+// The k largest elements by magnitude, as policies/compression/top_k.cpp chooses them. Three passes of a
+// radix select over the 31 bits of a magnitude find the smallest chosen one; the last of them also counts
+// the larger ones tile by tile. A fourth pass writes the chosen elements. All sums are of whole numbers, so
+// that their order does not matter.
 #include "runtime/gpu/kernel_support.cuh"
 #include "runtime/gpu/kernels.hpp"
 
@@ -59,8 +59,8 @@ __device__ inline std::uint32_t warp_sum(std::uint32_t value) {
   return sum;
 }
 
-/// What a warp sees of magnitudes beyond those with a prefix, and of those with it: all but the last
-/// `unknown` bits. A lane's elements have indices from `first` on, `step` apart.
+/// Counts of a warp: elements whose magnitude, without the last `unknown` bits, is larger than the prefix,
+/// and equal to it. A lane's elements have indices from `first` on, `step` apart.
 template <unsigned unknown>
 __device__ TileCounts count_of_warp(const float (&seen)[items], std::int64_t first, int step,
                                     std::int64_t count, std::uint32_t prefix) {
@@ -196,7 +196,7 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
-/// Of one block: what tiles count becomes what all tiles before them count.
+/// Of one block: replaces the counts of tiles by the sums of the counts of all tiles before them.
 __global__ void __launch_bounds__(block_threads) scan_tiles(std::int64_t tiles, Workspace space) {
   __shared__ std::uint32_t scan[block_threads];
   TileCounts carried = {0, 0};
@@ -238,7 +238,8 @@ __device__ inline std::uint32_t ranked(unsigned mask) {
 }
 __device__ inline std::uint32_t counted(unsigned mask) { return static_cast<std::uint32_t>(__popc(mask)); }
 
-/// A warp writes what is chosen of its part of a tile, row by row. `before`: what elements before it count.
+/// A warp writes the chosen elements of its part of a tile, row by row. `before`: the count of the elements
+/// before it.
 __device__ void write_rows(const float (&seen)[items], std::int64_t begin, std::int64_t count,
                            Selection selection, TileCounts before, const Written& to) {
 #pragma unroll

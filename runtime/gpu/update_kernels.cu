@@ -74,7 +74,7 @@ struct MoveWithMomentum {
 
 // ---- Statistics, in the arrays of trained elements ----
 
-/// Model, gradient, and what the statistics do not have.
+/// The vectors of statistics are model and gradient; the others do not exist for them.
 template <int count>
 struct TakeAverage {
   using Element = float;

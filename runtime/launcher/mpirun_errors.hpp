@@ -16,13 +16,14 @@ struct EndBySignal {
 
 class MpirunErrors {
  public:
-  /// The line if a rank printed it; nothing if mpirun printed it or if it reports a failure (see `failure`).
+  /// Returns the line if a rank printed it. Returns nothing if mpirun printed it, or if it reports a failure
+  /// (see `failure`).
   std::optional<std::string> read(const std::string& line);
 
   /// The failure: a rank's own message if there is one, otherwise mpirun's; rank -1 if no rank is known to
   /// have failed. Pre: the job has failed.
   RankFailure failure() const;
-  /// The rank that a signal ended, as mpirun noticed; it mentions at most one.
+  /// The rank that a signal ended, as mpirun noticed. mpirun names at most one.
   std::optional<EndBySignal> ended_by_signal() const { return ended_by_signal_; }
 
  private:

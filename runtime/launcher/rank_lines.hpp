@@ -8,8 +8,8 @@
 
 namespace tandem {
 
-/// Variable in the environment of every process of a job that `launch` has started. Without it nobody reads
-/// the lines of status and progress, and ranks print none.
+/// Variable in the environment of every process of a job that `launch` has started. Without it no process
+/// reads the lines of status and progress, and ranks print none.
 inline constexpr const char* launch_variable = "TANDEM_LAUNCH";
 
 struct RankFailure {
@@ -22,7 +22,7 @@ struct RankFailure {
 std::string failure_line(const RankFailure& failure);
 std::optional<RankFailure> parse_failure_line(const std::string& line);
 
-/// "status: loading libtorch": what the ranks do before their job begins.
+/// "status: loading libtorch": the work of the ranks before their job begins.
 std::string status_line(const std::string& text);
 std::optional<std::string> parse_status_line(const std::string& line);
 

@@ -4,8 +4,9 @@
 
 namespace tandem {
 
-/// Tries it between two short-lived child processes. Containers may forbid it, and Open MPI then fails during
-/// a message instead of choosing another method. Errors: WorldError when the system cannot start a process.
+/// Tries a single copy between two short-lived child processes. Containers may forbid it. Open MPI then
+/// fails during a message instead of choosing another method. Errors: WorldError when the system cannot
+/// start a process.
 bool single_copy_permitted();
 
 }  // namespace tandem

@@ -85,7 +85,7 @@ std::string fetch_line(const Agent& agent, const std::string& machine, const std
 void fetch_folders(const Agent& agent, const std::string& machine, const std::string& prefix,
                    const std::string& except, const std::string& into, Seconds limit) {
   const std::string all = shell_word(prefix) + '*';
-  // Archives that follow each other are read as one; an empty one stands for no folder.
+  // Archives that follow each other are read as one. An empty archive means that there is no folder.
   const std::string pack = fmt::format(
       "for d in {}; do [ ! -d \"$d\" ] || tar -C \"$d\" --exclude={} -cf - . || exit 1; done; tar -cf - -T "
       "/dev/null",

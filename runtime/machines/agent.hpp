@@ -9,8 +9,8 @@
 namespace tandem::machines {
 
 struct Agent {
-  std::vector<std::string> words;  ///< program and options, to which machine and command are added
-  bool has_shell = true;           ///< it gives the command to a shell of the machine
+  std::vector<std::string> words;  ///< program and options; machine and command follow
+  bool has_shell = true;           ///< the machine runs the command by a shell
 };
 
 /// ssh; or the words of OMPI_MCA_plm_rsh_agent, where the site sets them.
@@ -20,29 +20,29 @@ Agent slurm_agent();
 
 /// The name of this machine.
 std::string this_machine_name();
-/// Whether a machine's name is this machine's.
+/// Whether `name` is a name of this machine.
 bool is_this_machine(const std::string& name);
 
-/// The words that run a command on a machine; on this one, those of the command.
+/// The words that run a command on a machine. On this machine, they are the command's own words.
 std::vector<std::string> words_on(const Agent& agent, const std::string& machine,
                                   const std::vector<std::string>& command);
 
-/// Copies files to a folder of a machine, which is made. `names`: in the local folder. Errors: WorldError
+/// Creates a folder on a machine and copies files into it. `names`: in the local folder. Errors: WorldError
 /// with the machine and what the agent printed.
 void send_files(const Agent& agent, const std::string& machine, const std::string& folder,
                 const std::vector<std::string>& names, const std::string& to, Seconds limit);
 
-/// A line for the shell here that copies files of a folder of a machine into a local folder, under the same
-/// paths. It fails when one is missing.
+/// A line for the shell of this machine. It copies files from a folder of another machine into a local
+/// folder, under the same paths. It fails when one is missing.
 std::string fetch_line(const Agent& agent, const std::string& machine, const std::string& folder,
                        const std::vector<std::string>& names, const std::string& into);
 
-/// Brings the contents of all folders of a machine whose paths begin with `prefix` into a local folder,
-/// except for one path in them, and removes them there. None: does nothing. Errors: WorldError with the
-/// machine and what the agent printed.
+/// Copies the contents of all folders of a machine whose paths begin with `prefix` into a local folder,
+/// except for one path in them. Then removes these folders. Does nothing when there are none. Errors:
+/// WorldError with the machine and what the agent printed.
 void fetch_folders(const Agent& agent, const std::string& machine, const std::string& prefix,
                    const std::string& except, const std::string& into, Seconds limit);
-/// Removes them. Errors: as fetch_folders.
+/// Removes the folders whose paths begin with `prefix`. Errors: as fetch_folders.
 void remove_folders(const Agent& agent, const std::string& machine, const std::string& prefix, Seconds limit);
 
 }  // namespace tandem::machines

@@ -165,8 +165,8 @@ void judge(MachineState& state, const MachineState& here, const CheckSetting& se
     state.problem = file_problem(state, here, setting);
 }
 
-/// A machine that is listed under two names would get the ranks of two. Names of hosts alone may repeat,
-/// where nobody chose them.
+/// A machine that is listed under two names would get the ranks of two. Equal names of hosts alone are no
+/// sign, because machines may have a default name.
 void judge_names(std::vector<MachineState>& states) {
   for (std::size_t later = 1; later < states.size(); ++later) {
     MachineState& state = states[later];

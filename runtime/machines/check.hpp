@@ -19,14 +19,14 @@ struct FileContent {
   bool operator==(const FileContent&) const = default;
 };
 
-/// What a machine answered.
+/// The answer of a machine.
 struct MachineState {
-  std::string machine;                    ///< as the user named it
-  std::string problem = {};               ///< why it cannot take part, and what to do; empty: it can
+  std::string machine;                    ///< name given by the user
+  std::string problem = {};               ///< why it cannot take part, with advice; empty: it can
   std::string host = {};                  ///< its own name
   std::string software = {}, build = {};  ///< version, and digest of the program
   int cores = 0;
-  double load = 0.0;  ///< processes that want a core
+  double load = 0.0;  ///< number of processes that want a core
   int gpus = 0;
   Seconds clock_offset{0};       ///< its clock minus ours
   Seconds clock_uncertainty{0};  ///< half of the shortest exchange in which that was measured
@@ -41,16 +41,15 @@ struct CheckSetting {
   Agent agent;
   std::string program;         ///< path of tandem-rank, on every machine
   std::string token;           ///< a file of the result directory that exists here
-  std::string interface = {};  ///< that messages use: names and networks, "eth1,10.0.0.0/24"; empty: any
+  std::string interface = {};  ///< of the messages: names and networks, "eth1,10.0.0.0/24"; empty: any
   std::vector<std::string> files = {};  ///< absolute paths; equal to those here on every machine
   bool is_allocation = false;           ///< a batch system named the machines, each once
-  Seconds limit{20.0};                  ///< for one machine, without the time to read the files
+  Seconds limit{20.0};                  ///< for the answer of one machine, without the time to read files
 };
 
-/// What each machine says of itself, in their order, without a judgement: `problem` is that it does not
-/// answer.
+/// The answer of each machine, in the order of the machines. `problem` is set only where no answer came.
 std::vector<MachineState> ask_machines(const CheckSetting& setting);
-/// The same, judged. A machine of this name here is asked without the agent.
+/// The same, with every `problem` that the answers show. This machine is asked without the agent.
 std::vector<MachineState> check_machines(const CheckSetting& setting);
 
 /// The first address of a machine in the network that messages use (CheckSetting::interface); empty: it is

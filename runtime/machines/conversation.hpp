@@ -1,4 +1,4 @@
-// Questions to a program, perhaps on another machine, and its answers: one line each.
+// Sends questions to a program, which may run on another machine, and reads its answers. Each is one line.
 #pragma once
 
 #include <chrono>
@@ -12,21 +12,21 @@
 
 namespace tandem::machines {
 
-/// Not thread-safe. The program ends with the thread that made the conversation.
+/// Not thread-safe. The program ends when the thread that made the conversation ends.
 class Conversation {
  public:
   /// Starts the program. `limit`: for all questions together. Errors: WorldError.
   Conversation(const std::vector<std::string>& words, Seconds limit);
-  /// The program ends at the end of its input, or is killed after a moment.
+  /// Closes the input of the program, so that it ends; kills it if it still runs after a moment.
   ~Conversation();
   Conversation(const Conversation&) = delete;
   Conversation& operator=(const Conversation&) = delete;
 
-  /// Empty when the program has ended, or the time is over.
+  /// The answer. Empty when the program has ended, or the time is over.
   std::optional<std::string> ask(const std::string& question);
-  /// From now on, the next questions have this time.
+  /// Sets the time for all questions that follow.
   void allow(Seconds limit);
-  /// Ends the program. Why it did not answer: what it printed last on standard error.
+  /// Ends the program. Returns its last line on standard error, as the reason why it did not answer.
   std::string reason();
 
  private:

@@ -140,8 +140,8 @@ class Deal {
     return units;
   }
 
-  /// How much the machine may still take of what the unit needs most before it has its share; below 0: it has
-  /// more.
+  /// The rest of the machine's share, of the kind that the unit needs most; below 0: it has more than its
+  /// share.
   double share_left(const Room& room, const Amount& need) const {
     const auto of = need.gpus > 0 ? &Amount::gpus : &Amount::ranks;
     const double all = static_cast<double>(std::max(offer_.*of, 1LL));
@@ -200,7 +200,7 @@ std::string offers_text(const std::vector<MachineOffer>& machines) {
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
-/// "expected ..., found ..." of what no way of dealing can give.
+/// "expected ..., found ..." for needs that no assignment can meet.
 std::string problem_of(const std::vector<HostNeed>& hosts, const std::vector<MachineOffer>& machines) {
   Amount need, offer, most;
   for (const auto& host : hosts) need = need + need_of(host);

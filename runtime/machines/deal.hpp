@@ -1,4 +1,4 @@
-// Deals hosts of a platform over machines by what these offer: --map auto. Pure.
+// Assigns the hosts of a platform to machines (--map auto). Pure.
 #pragma once
 
 #include <optional>
@@ -17,12 +17,12 @@ struct HostNeed {
   /// Number of its group at each level, from small groups (hosts behind one switch) to large ones; the same
   /// levels for all hosts. Empty: the platform has no groups.
   std::vector<int> groups = {};
-  std::string machine = {};  ///< that it already has, with this GPU; empty: it is dealt
+  std::string machine = {};  ///< already assigned, with this GPU; empty: to be assigned
 };
 
 struct MachineOffer {
   std::string machine;
-  int ranks = 0;  ///< that it takes at most
+  int ranks = 0;  ///< limit
   int gpus = 0;
 };
 

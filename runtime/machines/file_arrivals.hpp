@@ -1,5 +1,5 @@
-// Brings finished files of other machines here while a job runs, so that a machine that is lost later takes
-// none of them away.
+// Copies finished files of other machines to this one while a job runs. When a machine is lost later, its
+// files are here.
 #pragma once
 
 #include <condition_variable>
@@ -26,14 +26,14 @@ struct ArrivalSetting {
 class FileArrivals {
  public:
   FileArrivals(Agent agent, ArrivalSetting setting);
-  /// Stops a transfer that runs: who destroys it brings what is missing in another way.
+  /// Stops a running transfer: the caller copies what is missing in another way.
   ~FileArrivals();
   FileArrivals(const FileArrivals&) = delete;
   FileArrivals& operator=(const FileArrivals&) = delete;
 
-  /// Brings the files here, those of a machine one after the other, several machines concurrently. Each
-  /// appears complete or not at all. A transfer that fails is tried again with the next files. Returns at
-  /// once.
+  /// Copies the files to this machine, and does not wait. The files of one machine are copied one after the
+  /// other, those of several machines concurrently. Each file appears atomically. A transfer that fails is
+  /// repeated with the next files.
   void add(const std::string& machine, const std::vector<FinishedFile>& files);
 
  private:

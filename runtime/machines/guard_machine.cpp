@@ -96,7 +96,7 @@ class Guard {
     if (!request.address.empty()) probe_.emplace(request.address, request.mark);
   }
 
-  /// Until nobody asks any more.
+  /// Returns when no question comes any more.
   void answer_all() {
     Clock::time_point asked = Clock::now(), next_probe = Clock::now();
     while (Clock::now() - asked < limit_) {
@@ -119,7 +119,7 @@ class Guard {
   }
 
  private:
-  /// False: nobody asks any more.
+  /// False: no question comes any more.
   bool answer_lines() {
     std::array<char, 4096> bytes{};
     const ssize_t count = read(STDIN_FILENO, bytes.data(), bytes.size());
@@ -155,7 +155,7 @@ class Guard {
 }  // namespace
 
 void guard_machine(const std::string& text) {
-  // What the program that asks prints or reads may be gone.
+  // The program that asks may have ended, and its pipes with it.
   std::signal(SIGPIPE, SIG_IGN);
   GuardRequest request;
   try {

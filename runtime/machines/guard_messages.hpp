@@ -1,4 +1,4 @@
-// What `tandem` and the process that watches a machine tell each other: JSON, a line each.
+// Messages between `tandem` and the process that watches a machine: JSON, one line each.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@ namespace tandem::machines {
 /// The argument of the process.
 struct GuardRequest {
   std::string mark;    ///< variable of the ranks' environment, "NAME=VALUE"
-  Seconds limit{4.0};  ///< without a question; then it ends the ranks of its machine
+  Seconds limit{4.0};  ///< without a question, until it ends the ranks of its machine
   std::string folders =
       {};  ///< of whose files it reports, the paths without the number at the end; empty: none
   std::string files = {};    ///< beginning of the paths in such a folder of the files that it reports
@@ -28,7 +28,7 @@ struct Peer {
   bool operator==(const Peer&) const = default;
 };
 
-/// What a question may tell besides.
+/// Orders in a question.
 struct GuardOrder {
   std::vector<Peer> peers = {};      ///< to probe from now on; empty: as before
   std::optional<Rank> to_kill = {};  ///< a rank of the machine
@@ -38,7 +38,7 @@ struct GuardOrder {
 /// A file that is complete and never changes.
 struct FinishedFile {
   std::string folder;
-  std::string path;  ///< from the folder
+  std::string path;  ///< relative to the folder
   bool operator==(const FinishedFile&) const = default;
 };
 

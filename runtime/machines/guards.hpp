@@ -1,6 +1,7 @@
-// A process on every machine of a running job, which is asked again and again. A machine that does not answer
-// is lost; a process that is not asked any more ends the ranks of its machine. The answers also tell how
-// ranks ended, which machines the network of the messages separates, and which files are finished.
+// Watches every machine of a running job by a process there, to which it sends question after question. A
+// machine that does not answer is lost. A process that receives no questions any more ends the ranks of its
+// machine. The answers say how ranks ended, which machines the network of the messages separates, and which
+// files are finished.
 #pragma once
 
 #include <chrono>
@@ -45,17 +46,17 @@ class Guards {
   };
 
   explicit Guards(GuardSetting setting);
-  /// Ends all ranks that are left on the machines.
+  /// Ends all ranks that still run on the machines.
   ~Guards();
   Guards(const Guards&) = delete;
   Guards& operator=(const Guards&) = delete;
 
-  /// The first that was lost; empty: all answer.
+  /// The first machine that was lost; empty: all answer.
   std::optional<Lost> lost() const;
   /// The rank whose end broke the job, if it was killed. Asks all machines once more, and waits for their
-  /// answers or the limit. To be called when the job has ended.
+  /// answers or the limit. Call it when the job has ended.
   std::optional<RankEnd> killed_rank();
-  /// Orders that a rank of a machine is killed. True when that has been done: to be called until then.
+  /// Orders the machine to kill a rank. True when the rank has been killed; call it again until then.
   bool kill_rank(const std::string& machine, Rank rank);
 
  private:
@@ -67,7 +68,7 @@ class Guards {
     Clock::time_point answered;
     int questions = 0;  ///< answers that killed_rank() waits for
     std::vector<TimedEnd> ends;
-    std::optional<Rank> to_kill = {};  ///< not told yet
+    std::optional<Rank> to_kill = {};  ///< not sent yet
     std::optional<Rank> killed = {};
   };
 
@@ -76,7 +77,7 @@ class Guards {
   void watch(std::size_t index);
   void ask_until_end(std::size_t index);
   void take(std::size_t index, const GuardAnswer& answer, Clock::time_point asked);
-  /// Until the next question is due. False when the guards are to end.
+  /// Waits until the next question. False when the guards end.
   bool wait(std::size_t index);
   void lose(const std::string& machine, const std::string& reason);
   /// The machines that are near in the list and have a probe; empty until all are known.

@@ -1,5 +1,5 @@
 // Watches how the ranks of a job on this machine end, also those on the hosts of an emulated cluster. mpirun
-// alone does not always tell which rank was killed: it may hear first of another one that lost the
+// alone does not always report which rank was killed: it may notice first that another rank lost the
 // connection.
 #pragma once
 
@@ -21,7 +21,7 @@ class LocalWatch {
   LocalWatch(const LocalWatch&) = delete;
   LocalWatch& operator=(const LocalWatch&) = delete;
 
-  /// The rank whose end broke the job, if it was killed. To be called once, when the job has ended.
+  /// The rank whose end broke the job, if it was killed. Call it once, when the job has ended.
   std::optional<RankEnd> killed_rank();
 
  private:

@@ -1,5 +1,5 @@
-// Small datagrams between the machines of a job in the network of its messages, which may be another one than
-// that through which the machines are watched.
+// Sends small datagrams between the machines of a job in the network of its messages. The machines may be
+// watched through another network.
 #pragma once
 
 #include <chrono>
@@ -24,7 +24,7 @@ class NetworkProbe {
   int port() const { return port_; }
   /// To poll for input.
   int descriptor() const { return socket_.number(); }
-  /// Those to which datagrams are sent, and whose own are expected once one has arrived.
+  /// The machines to which datagrams are sent. Once one of them has sent a datagram, more are expected.
   void set_peers(std::vector<Peer> peers) { peers_ = std::move(peers); }
   /// Sends to all peers. Does not block.
   void send_all() const;

@@ -1,4 +1,4 @@
-// Which machine each rank of a job runs on. Pure.
+// The machine on which each rank of a job runs. Pure.
 #pragma once
 
 #include <map>
@@ -21,7 +21,7 @@ struct Mapped {
 /// All entries of --map.
 struct Mapping {
   std::vector<Mapped> hosts;
-  bool is_auto = false;  ///< hosts that have no machine otherwise are dealt (deal.hpp)
+  bool is_auto = false;  ///< hosts without a machine are assigned (deal.hpp)
 };
 
 /// The machines of some hosts as one entry of --map: "gpu-[0-7]" and "a:[0-7]".
@@ -49,12 +49,12 @@ struct PlacementRequest {
   std::map<std::string, std::string> addresses = {};  ///< property tandem:address, by host
 };
 
-/// The machine of a host: that to which it is mapped, else its address, else the one of its name. Empty: none
-/// of the machines.
+/// The machine of a host: the one of --map, otherwise its address, otherwise the machine with its name.
+/// Empty: none of the machines.
 std::string named_machine(const std::string& host, const PlacementRequest& request);
 
-/// The machine of each rank: named_machine, or the only machine there is. Errors: ConfigError with the whole
-/// table when a host has no machine, or a machine more ranks than slots.
+/// The machine of each rank: named_machine, or the only machine. Errors: ConfigError with the whole table
+/// when a host has no machine, or a machine has more ranks than slots.
 std::vector<std::string> place(const PlacementRequest& request);
 
 }  // namespace tandem::machines

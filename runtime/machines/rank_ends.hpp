@@ -12,9 +12,9 @@ namespace tandem::machines {
 /// The end of a rank, as the process that watches its machine saw it.
 struct RankEnd {
   enum class How {
-    finished,  ///< the rank said that it is about to end after the job
-    failed,    ///< the rank said that it is about to end because of an error
-    exited,    ///< it did not; a library ended it, with `number` as exit code
+    finished,  ///< the rank reported that it ends after the job
+    failed,    ///< the rank reported that it ends because of an error
+    exited,    ///< no report; a library ended it with exit code `number`
     signal,    ///< signal `number` ended it
     unknown    ///< it disappeared before its exit status could be read
   };
@@ -24,21 +24,21 @@ struct RankEnd {
   bool operator==(const RankEnd&) const = default;
 };
 
-/// The same with its moment. Ends on different machines are compared, so the moment has an uncertainty.
+/// An end with its time. Ends on different machines are compared, so the time has an uncertainty.
 struct TimedEnd {
   RankEnd end;
-  Seconds at{0};           ///< since any moment, the same for all
+  Seconds at{0};           ///< since an arbitrary moment, the same for all
   Seconds uncertainty{0};  ///< half of the time in which the machine answered
 };
 
-/// The end that broke a job: a rank that was killed, or that disappeared, before any other rank ended. The
-/// ranks that end because of it end later: those that lose their connection to it exit, and the launcher ends
-/// the others by SIGTERM. None when the first rank to end, but for those that had
-/// finished, said so or exited.
+/// The end that broke a job: of a rank that was killed, or that disappeared, before any other rank ended.
+/// Ranks that end because of it end later: those that lose their connection to it exit, and the launcher
+/// ends the others by SIGTERM. None when the first rank to end, apart from ranks that had finished, reported
+/// its end or exited.
 std::optional<RankEnd> killed_first(const std::vector<TimedEnd>& ends);
 
-/// `end` with the signal that mpirun saw, where it saw one of that rank and the status of `end` is unknown:
-/// the daemon of mpirun may collect a rank before the process that watches the machine can read its status.
+/// Adds the signal that mpirun saw to an `end` of unknown status, if it is of the same rank. The daemon of
+/// mpirun may collect the status of a rank before the process that watches the machine can read it.
 RankEnd completed(RankEnd end, const std::optional<EndBySignal>& seen_by_mpirun);
 
 /// "was ended by signal 9 (Killed): ...". Pre: of killed_first.

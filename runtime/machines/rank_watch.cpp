@@ -19,7 +19,7 @@
 namespace tandem::machines {
 namespace {
 
-/// What a rank says after its number.
+/// The message of a rank after its number.
 constexpr std::int32_t has_finished = -1, has_failed = -2;
 
 struct Address {

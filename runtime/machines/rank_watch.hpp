@@ -1,5 +1,5 @@
-// Notices the end of each rank of a job on this machine: every rank holds a connection to the process that
-// watches the machine, and the kernel closes it when the rank ends, in whatever way.
+// Notices the end of each rank of a job on this machine. Every rank holds a connection to the process that
+// watches the machine. The kernel closes the connection however the rank ends.
 #pragma once
 
 #include <sys/types.h>
@@ -21,13 +21,12 @@ class RankWatch {
     std::chrono::steady_clock::time_point at;
   };
 
-  /// `mark`: of the job (new_launch_mark). Where another process already watches its ranks, this one sees
-  /// none.
+  /// `mark`: of the job (new_launch_mark). Sees no ranks when another process already watches them.
   explicit RankWatch(const std::string& mark);
 
   /// To poll for input.
   std::vector<int> descriptors() const;
-  /// Takes new connections and what arrived on the others. Does not block.
+  /// Accepts new connections and reads what arrived on the others. Does not block.
   void read_available();
   /// Of the ranks that were connected, in the order in which they ended.
   const std::vector<Seen>& ends() const { return ends_; }
@@ -36,7 +35,7 @@ class RankWatch {
   struct Connected {
     Descriptor connection;
     pid_t process = 0;
-    Rank rank = -1;  ///< -1: it has not said yet
+    Rank rank = -1;  ///< -1: not known yet
     bool is_ending = false;
   };
   void accept_all();
@@ -51,11 +50,11 @@ class RankWatch {
 /// The side of a rank.
 class RankRegistration {
  public:
-  /// Connects to the watch of the job that the environment names, if there is one and it is not connected
-  /// yet. Does not block.
+  /// Connects to the process that watches the job named in the environment, if there is one. Does nothing
+  /// when it is connected. Does not block.
   void connect_as(Rank rank);
   bool is_connected() const { return connection_.is_open(); }
-  /// The rank is about to end by itself, because of an error if it has `failed`.
+  /// Reports that the rank ends by itself; `failed`: because of an error.
   void announce_end(bool failed);
 
  private:

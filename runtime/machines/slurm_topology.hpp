@@ -10,7 +10,7 @@ namespace tandem::machines {
 struct Switch {
   std::string name;
   std::vector<std::string> nodes;  ///< directly below it
-  std::vector<int> switches;       ///< numbers of those below it, which are earlier in the list
+  std::vector<int> switches;       ///< numbers of the switches below it, which are earlier in the list
   bool operator==(const Switch&) const = default;
 };
 

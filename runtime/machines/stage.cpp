@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* torch_library = "libtandem_torch.so";
 
-/// What a script prints on a machine.
+/// The output of a script on a machine.
 std::string output_of(const StageSetting& setting, const std::string& machine, const std::string& script) {
   const auto result = run_program(words_on(setting.agent, machine, {"sh", "-c", script}),
                                   {.input = {}, .time_limit = setting.limit});
@@ -28,7 +28,7 @@ std::string output_of(const StageSetting& setting, const std::string& machine, c
                                result.timed_out ? "no answer in time" : result.output));
 }
 
-/// The library with libtorch is beside the program, or where an installation has it.
+/// The library with libtorch is in the folder of the program, or where an installation has it.
 std::vector<fs::path> program_files(const fs::path& program) {
   const fs::path folder = program.parent_path();
   for (const auto& library :

@@ -12,7 +12,7 @@ namespace tandem::machines {
 struct StageSetting {
   std::vector<std::string> machines;
   Agent agent;
-  std::string program;  ///< path of tandem-rank here; libtandem_torch.so beside it is copied, too
+  std::string program;  ///< path of tandem-rank here; libtandem_torch.so next to it is copied, too
   std::string build;    ///< distinguishes builds
   std::string folder;   ///< absolute; made on each machine
   Seconds limit{600.0};

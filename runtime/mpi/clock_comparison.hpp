@@ -1,4 +1,4 @@
-// How the clocks of the ranks of a job on several machines relate to that of rank 0: measured by round trips
+// The clocks of the ranks of a job on several machines relative to that of rank 0: measured by round trips
 // between machines, before and after the job. Ranks of one machine share its clock.
 #pragma once
 
@@ -12,7 +12,7 @@ namespace tandem {
 
 /// A rank's clock compared with the clock of rank 0 once.
 struct ClockReading {
-  Seconds own{};          ///< when, by the rank's clock
+  Seconds own{};          ///< time of the comparison, by the rank's clock
   Seconds offset{};       ///< clock of rank 0 minus the rank's clock
   Seconds uncertainty{};  ///< of the offset: half of the shortest round trip; 0 on the machine of rank 0
 };
@@ -30,7 +30,7 @@ struct ClockLine {
   /// Seconds that the clock of rank 0 gains per second of the rank's clock; 0 if the readings are from one
   /// moment.
   double drift() const;
-  /// Of any moment between the readings.
+  /// Uncertainty of any moment between the readings.
   Seconds uncertainty() const;
 };
 

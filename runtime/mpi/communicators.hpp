@@ -14,7 +14,7 @@
 
 namespace tandem {
 
-/// A duplicate of a communicator, for messages that nobody else may receive.
+/// A duplicate of a communicator, for messages that no other receive may match.
 class OwnCommunicator {
  public:
   /// Collective. Errors: WorldError.

@@ -35,8 +35,8 @@ class DeviceStaging {
   PinnedPool::Block take(std::int64_t bytes) { return pinned_.take(bytes); }
   DeviceCopies& copies() { return copies_; }
 
-  /// `watcher` is called for every copy after it has ended; an empty function stops this. The time at which a
-  /// copy ended is an estimate from the device's clock; `now` returns the host's time.
+  /// Calls `watcher` for every copy after it has ended; an empty function stops this. The time at which a
+  /// copy ended is an estimate from the device's clock. `now`: returns the host's time.
   void watch(std::function<void(const Copy&)> watcher, std::function<Seconds()> now);
 
  private:

@@ -19,8 +19,8 @@ void add_halves(void* values, void* sum, int* count, MPI_Datatype*) {
                            *count, format);
 }
 
-/// MPI counts in ints. A type of so many bytes has no count of them, if none of its parts has more than
-/// `most`.
+/// A type for more bytes than MPI can count, which counts in ints: it consists of parts of at most `most`
+/// bytes.
 class Block {
  public:
   Block(std::int64_t bytes, std::int64_t most) {

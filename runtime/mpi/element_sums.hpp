@@ -15,7 +15,7 @@ namespace tandem {
 /// MPI has no type for floats of 16 bits: its all-reduce adds them by functions of this process.
 class ElementSums {
  public:
-  /// `most`: elements that MPI is given at once; it counts in ints.
+  /// `most`: most elements of one call of MPI, which counts in ints.
   explicit ElementSums(std::int64_t most = std::int64_t{1} << 30);
   ~ElementSums();
   ElementSums(const ElementSums&) = delete;

@@ -1,6 +1,6 @@
 // The emulated device of a rank, which does one operation after the other, and the delays of its transfers
-// from and to emulated disks: an operation ends at a deadline. Arithmetic on times that the caller reads from
-// its clock.
+// from and to emulated disks. Each operation ends at a deadline. Arithmetic on times that the caller reads
+// from its clock.
 #pragma once
 
 #include <algorithm>
@@ -12,14 +12,14 @@
 namespace tandem {
 
 /// One queue of an emulated device. A kernel that takes longer than its emulated time delays the operations
-/// after it; operations that follow without a pause are shortened until the delay is made up.
+/// after it. Operations that follow without a pause are then shortened, until the delay is compensated.
 class EmulatedUnit {
  public:
   /// A kernel begins.
   void begin(Seconds now);
   /// The kernel has ended. Returns the time at which the emulated unit ends the operation.
   Seconds end(Seconds began, Seconds now, Seconds duration);
-  /// From now on its work takes `factor` times as long, also the rest of what has begun.
+  /// From now on its work takes `factor` times as long, also the rest of the operation in progress.
   void set_slowdown(Seconds now, double factor);
   double slowdown() const { return slowdown_; }
   /// Its operations are given up; it is free from now on.
@@ -32,27 +32,27 @@ class EmulatedUnit {
 
   double slowdown_ = 1.0;
   Seconds free_at_;
-  Seconds behind_;  ///< how much later that is than it should be, since the unit last paused
+  Seconds behind_;  ///< how late that is, since the unit last paused
   std::int64_t missed_ = 0;
 };
 
-/// How late transfers of one rank from and to one emulated disk end, because the real ones take longer.
-/// Accesses that follow a late one without a pause arrive at the disk as if it had not been late.
+/// Delays of the transfers of one rank from and to one emulated disk, because the real ones take longer.
+/// Accesses that follow a late one without a pause arrive at the disk as if it had ended in time.
 class TransferDelays {
  public:
   /// When an access that starts now arrives at the emulated disk.
   Seconds arrival(Seconds now);
-  /// A transfer that should have ended at `due` has ended at `now`. Transfers that overlap may be noted in
-  /// any order.
+  /// A transfer with the emulated end `due` has ended at `now`. Transfers that overlap may be noted in any
+  /// order.
   void end(Seconds due, Seconds now);
   /// How often the rank had to wait for the real disk.
   std::int64_t missed_deadlines() const;
 
  private:
   Seconds due_;     ///< when the last transfer should have ended
-  Seconds moved_;   ///< when the last real one had
-  Seconds ended_;   ///< the last transfer, in fact
-  Seconds behind_;  ///< how much later that was than it should have been
+  Seconds moved_;   ///< when the last real transfer had ended
+  Seconds ended_;   ///< when the last transfer ended, in fact
+  Seconds behind_;  ///< how late that was
   std::int64_t missed_ = 0;
 };
 

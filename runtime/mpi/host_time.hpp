@@ -1,5 +1,5 @@
-// The clock of the machine that a rank runs on, and how a rank waits by it. Two implementations, of which a
-// program links one: the machine's own (host_time.cpp) and that of a simulated machine (sim/witness/).
+// The clock of a rank's machine, and how a rank waits by it. Two implementations, of which a program links
+// one: the machine's own (host_time.cpp) and that of a simulated machine (sim/witness/).
 #pragma once
 
 #include <mpi.h>
@@ -24,8 +24,8 @@ class HostTime {
   virtual void pause(std::optional<Seconds> to_deadline, bool only_deadline) = 0;
 };
 
-/// From the cores that the ranks of `communicator` on this node may use together. Collective over it. Not of
-/// a simulated machine. Errors: WorldError.
+/// The patience that suits the cores which the ranks of `communicator` on this node may use together.
+/// Collective over it. Not for a simulated machine. Errors: WorldError.
 Patience patience_of_node(MPI_Comm communicator);
 
 /// For the calling rank. Collective over `communicator`. `patience`: none: that of its ranks; a simulated

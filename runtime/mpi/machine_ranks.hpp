@@ -1,4 +1,4 @@
-// The ranks that run on the same machine, as MPI's launcher knows it.
+// The ranks that run on the same machine, as reported by MPI's launcher.
 #pragma once
 
 #include <mpi.h>
@@ -15,10 +15,10 @@ class MachineRanks {
   MachineRanks(const MachineRanks&) = delete;
   MachineRanks& operator=(const MachineRanks&) = delete;
 
-  /// Of the ranks of this machine, in their order.
+  /// A communicator of the ranks of this machine, in their order.
   MPI_Comm communicator() const { return machine_; }
   int size() const { return size_; }
-  /// The first of this machine, in the communicator of all.
+  /// The first rank of this machine, in the communicator of all.
   Rank leader() const { return leader_; }
   /// This rank is the leader.
   bool leads() const { return leads_; }

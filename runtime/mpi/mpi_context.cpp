@@ -17,7 +17,7 @@ namespace {
 constexpr Channel rendezvous{.stream = Channel::most_streams - 1};
 constexpr DeviceCopies::Route sums_route{.to = -1, .tag = -1};
 
-/// What a member gives to an all-reduce: the vector, or its part of an all-gather.
+/// The contribution of a member to an all-reduce: the vector, or its part of an all-gather.
 Slice own_part(Slice vector, const collectives::Element& element, std::ptrdiff_t self,
                std::ptrdiff_t members) {
   if (!element.is_gathered()) return vector;
@@ -27,7 +27,7 @@ Slice own_part(Slice vector, const collectives::Element& element, std::ptrdiff_t
 
 }  // namespace
 
-/// What a wait has found that has not ended.
+/// The operations of a wait that have not ended.
 struct MpiContext::Awaited {
   std::optional<Seconds> deadline = {};  ///< the first
   bool device_is_asked = false;
@@ -138,7 +138,7 @@ Seconds MpiContext::device_time(const QueuedWork& work) {
   const auto consider = [&](const OwnedMark& from) {
     if (!from.is_reached()) return;
     const Seconds time = work.own->end.since(from);
-    // A kernel that begins right behind the end of what it said would seem to have taken no time.
+    // Otherwise a kernel that begins immediately after the end that it reported would seem to last no time.
     const bool is_behind = time < Seconds(0) || (time == Seconds(0) && work.before);
     if (!is_behind) shortest = std::min(shortest.value_or(time), time);
   };

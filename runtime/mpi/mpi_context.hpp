@@ -37,15 +37,16 @@ struct MpiSetting {
   double overlap_slowdown = 1.0;
   /// The emulated device has a second queue (is_of_finished_bucket).
   bool emulates_second_queue = false;
-  /// When the emulated disk ends an access that arrives there at that time, both by the clock of the host.
+  /// The time at which the emulated disk ends an access that arrives there at `arrival`, both by the clock
+  /// of the host.
   std::function<Seconds(int disk, const DiskAccess& access, bool write, Seconds arrival)> emulated_disk = {};
   /// How many transfers of a disk run at the same time, at least 1; null: one.
   std::function<int(int disk)> parallel_transfers = {};
-  /// Transfers run on threads of their own; else in the call that starts them, as under SMPI, whose clock
-  /// would not wait for them.
+  /// Transfers run on threads of their own. Otherwise they run in the call that starts them, as under SMPI,
+  /// whose clock would not wait for them.
   bool transfers_overlap = true;
-  /// Reads of files past the page cache are the kernel's (io_uring) where it permits that; else threads do
-  /// them.
+  /// The kernel makes reads of files past the page cache (io_uring) if it permits that; otherwise threads
+  /// do.
   bool by_read_ring = true;
   /// Where kernels compute, which must outlive the context; null: the host.
   ComputeDevice* device = nullptr;
@@ -67,8 +68,8 @@ struct MpiSetting {
   /// Whether messages can be cancelled and ranks can leave; not under SMPI, where polling for this would
   /// change simulated times.
   bool can_cancel = true;
-  /// How long ranks poll before they yield and sleep, where ranks of other jobs share their cores; none: as
-  /// is best for the ranks of this communicator alone.
+  /// How long ranks poll before they yield and sleep, if ranks of other jobs share their cores; none: what
+  /// suits the ranks of this communicator alone.
   std::optional<Patience> patience = {};
 };
 
@@ -162,7 +163,7 @@ class MpiContext : public Context {
   MpiSetting setting_;
   ComputeDevice& device_;
   std::unique_ptr<HostTime> time_;
-  DeviceStaging staging_;  ///< before what holds its blocks
+  DeviceStaging staging_;  ///< before the members that hold its blocks
   NodeMemoryPath node_;
   OperationTable operations_;
   Transport transport_;
@@ -171,7 +172,7 @@ class MpiContext : public Context {
   EmulatedUnits units_;
   std::unique_ptr<Transfers> transfers_;
   Seconds start_;
-  SharedStretch last_said_;  ///< of the kernel that said its end last
+  SharedStretch last_said_;  ///< of the kernel that last reported its end
   Seconds next_control_{0};  ///< when to look for control messages again
 };
 

@@ -11,8 +11,8 @@ namespace tandem {
 /// not have the variable.
 std::optional<std::int64_t> mpi_variable(const std::string& name);
 
-/// Open MPI's non-blocking all-reduce becomes Rabenseifner's, for which the blocking one takes as long. By
-/// itself, in place or with two or three ranks, it sends whole vectors along a tree, for every size. The
+/// Open MPI's non-blocking all-reduce becomes Rabenseifner's, which is as fast as the blocking one. By
+/// default, in place or with two or three ranks, it sends whole vectors along a tree, for every size. The
 /// site's own choice is kept. Call before MPI_Init.
 void choose_all_reduce_algorithm();
 

@@ -45,7 +45,7 @@ Identity identity_of(std::optional<int> gpu) {
 /// whether they register memory; then each registers every allocation in which a sum of the list is.
 class NcclCollective final : public DeviceCollective, public AllocationWatcher {
  public:
-  /// Without a library, this rank only knows who takes part.
+  /// Without a library, this rank knows only which ranks take part.
   NcclCollective(std::optional<NcclLibrary> library, std::optional<int> gpu, std::vector<Identity> identities,
                  DeviceSumSetting setting)
       : library_(library.value_or(NcclLibrary{})),
@@ -307,7 +307,7 @@ bool NcclCollective::has_ended(std::uint32_t number) {
   return true;
 }
 
-/// NCCL itself would wait for ever for a member that has failed, and does not notice one that hangs.
+/// NCCL itself would wait without end for a member that has failed, and does not notice one that hangs.
 void NcclCollective::check_members(const Sum& sum) {
   ncclResult_t state = ncclSuccess;
   check_nccl(library_.comm_get_async_error(sum.group->communicator, &state), "ncclCommGetAsyncError");
@@ -329,7 +329,7 @@ bool have_several(const std::vector<Identity>& gpus) {
   return static_cast<std::ptrdiff_t>(gpus.size()) - std::ranges::count(gpus, Identity{}) >= 2;
 }
 
-/// Takes ranks whose GPUs have no library out of `gpus`; one of them says so. Collective.
+/// Removes ranks whose GPUs have no library from `gpus`; one of them prints a note. Collective.
 void leave_out_without_library(MPI_Comm communicator, bool is_missing, const std::string& reason,
                                std::vector<Identity>& gpus) {
   int rank = 0;

@@ -19,7 +19,7 @@ struct NcclLibrary {
   decltype(&ncclCommGetAsyncError) comm_get_async_error = nullptr;
   decltype(&ncclAllReduce) all_reduce = nullptr;
   decltype(&ncclAllGather) all_gather = nullptr;
-  // Of NCCL 2.19 or newer; both are null with an older library. Its header would not declare them.
+  // Functions of NCCL 2.19 or newer; both are null with an older library. Its header would not declare them.
   ncclResult_t (*comm_register)(const ncclComm_t, void* memory, std::size_t bytes, void** handle) = nullptr;
   ncclResult_t (*comm_deregister)(const ncclComm_t, void* handle) = nullptr;
   bool can_register() const { return comm_register != nullptr && comm_deregister != nullptr; }

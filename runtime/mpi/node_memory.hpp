@@ -1,5 +1,5 @@
-// Memory that the ranks of one node share, through which large messages between them pass: their sender
-// copies them in and their receiver out. Knows MPI, which makes that memory, but sends nothing itself.
+// Memory that the ranks of one node share, through which large messages between them pass: the sender copies
+// them in and the receiver out. Knows MPI, which makes that memory, but sends nothing itself.
 #pragma once
 
 #include <mpi.h>
@@ -34,8 +34,8 @@ class NodeMemory {
   /// Bytes of the largest message that can be put. 0: none can.
   std::int64_t largest() const { return largest_; }
 
-  /// A place for a message, which can be sent to the receiver before the message is put; nothing when the
-  /// message is too large or there is no room now. Pre: size positive.
+  /// Reserves a place for a message. The place can be sent to the receiver before the message is put.
+  /// Nothing when the message is too large or there is no room now. Pre: size positive.
   std::optional<std::int64_t> reserve(std::int64_t size);
   /// Copies a message in, once. `past_caches`: see streamed_copy. Pre: its place is reserved.
   void put(std::int64_t place, const std::byte* message, std::int64_t size, bool past_caches = false);

@@ -22,11 +22,11 @@ class NodeMemoryPath {
   bool reaches(Rank peer) const { return memory_ && memory_->reaches(peer); }
   /// Bytes up to which a payload travels in one MPI message with its envelope.
   std::int64_t packed_most(Rank peer) const { return reaches(peer) ? packed_on_node : packed_elsewhere; }
-  /// The most of all peers.
+  /// The largest packed_most() of all peers.
   static constexpr std::int64_t packed_limit() { return packed_elsewhere; }
 
-  /// A place for a payload of host memory; `none` where the peer is not reached, MPI is faster or there is
-  /// no room now.
+  /// A place for a payload of host memory; `none` if the peer is not reached, MPI is faster or there is no
+  /// room now.
   std::int64_t reserve(Rank to, Bytes size) {
     const bool shares = reaches(to) && routes_.of(size) != NodeRoute::library;
     return shares ? memory_->reserve(size.count()).value_or(none) : none;
@@ -38,9 +38,9 @@ class NodeMemoryPath {
   NodeMemory& memory() { return *memory_; }
 
  private:
-  // Up to here a copy costs less than a second message.
+  // Up to this size a copy costs less than a second message.
   static constexpr std::int64_t packed_elsewhere = 16 * 1024;
-  // More would wait in MPI until it is received; the shared memory holds it instead.
+  // A larger payload would wait in MPI until it is received; the shared memory holds it instead.
   static constexpr std::int64_t packed_on_node = 3 * 1024;
 
   std::shared_ptr<NodeMemory> memory_;

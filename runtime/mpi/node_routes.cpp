@@ -90,7 +90,7 @@ class Prober {
   static constexpr int payload_tag = 2;
   static constexpr std::int64_t by_library = -1;
 
-  /// As the transport does: the place of the payload goes ahead.
+  /// As in the transport: the place of the payload is sent first.
   void exchange(NodeRoute route) {
     const auto size = static_cast<int>(out_.size());
     const auto reserved = route == NodeRoute::library ? std::nullopt : memory_.reserve(size);
@@ -142,7 +142,7 @@ NodeRoutes probe_node_routes(MPI_Comm communicator, NodeMemory& memory, Bytes me
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, most.data(), 2, MPI_INT64_T, MPI_MAX, communicator), "MPI_Allreduce");
   const auto [largest, needed] = most;
   std::vector<NodeRouteTimes> times;
-  // The next smaller size, a quarter, stands for messages up to half of this one.
+  // The next smaller size, a quarter, represents messages up to half of this one.
   for (const std::int64_t size : probed_sizes)
     if (size <= largest && size / 2 < needed) times.push_back({.size = Bytes(size)});
   if (times.empty()) return NodeRoutes();

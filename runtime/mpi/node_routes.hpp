@@ -1,5 +1,5 @@
-// By which route messages travel between two ranks of one machine: no route is the fastest at all sizes, and
-// which one is depends on the machine. Found out by a probe when ranks start.
+// The routes of messages between two ranks of one machine. No route is the fastest at all sizes, and the
+// fastest one depends on the machine. A probe finds out when ranks start.
 #pragma once
 
 #include <mpi.h>
@@ -31,12 +31,12 @@ class NodeRoutes {
     bool operator==(const Row&) const = default;
   };
 
-  /// The last row is also that of larger messages. Empty: all messages use shared memory. Pre: sizes
+  /// The last row also applies to larger messages. Empty: all messages use shared memory. Pre: sizes
   /// ascending.
   explicit NodeRoutes(std::vector<Row> rows = {});
   NodeRoute of(Bytes size) const;
-  /// Up to this size no message waits for its receiver. `largest`: of messages through shared memory; larger
-  /// ones are MPI's, which sends messages up to `library` without its receiver.
+  /// Up to this size no message waits for its receiver. `largest`: of messages through shared memory. MPI
+  /// carries larger ones, and sends messages of up to `library` without waiting for the receiver.
   Bytes eager_limit(Bytes largest, Bytes library) const;
   const std::vector<Row>& rows() const { return rows_; }
 
@@ -50,7 +50,7 @@ struct NodeRouteTimes {
   std::array<double, node_route_names.size()> seconds = {};
 };
 /// The fastest route for each size. Shared memory unless another one is faster by more than a twentieth: its
-/// messages do not wait for their receiver. A size stands for all that are nearer to it than to the next one
+/// messages do not wait for their receiver. A size represents all that are nearer to it than to the next one
 /// by ratio. Pre: sizes ascending.
 NodeRoutes fastest_routes(const std::vector<NodeRouteTimes>& times);
 

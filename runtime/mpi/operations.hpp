@@ -37,7 +37,7 @@ struct Operation {
   State state = State::free;
   Direction direction = Direction::none;
   Outcome outcome = Outcome::done;
-  bool has_envelope = false;  ///< of a receive with one: its first message has arrived
+  bool has_envelope = false;  ///< of a receive with an envelope: its first message has arrived
   bool is_sleep = false;
   bool is_work = false;    ///< of a timed operation: the work of an emulated device
   bool is_slowed = false;  ///< of such work: messages in flight slow it down
@@ -63,9 +63,9 @@ struct Operation {
   QueuedWork work;
   std::shared_ptr<const Transfer> transfer;
   std::uint32_t sum = 0;                      ///< of an all-reduce by the devices: its number there
-  MPI_Comm own_communicator = MPI_COMM_NULL;  ///< of an all-reduce over members whose is not kept
+  MPI_Comm own_communicator = MPI_COMM_NULL;  ///< of an all-reduce whose communicator is not kept
 
-  /// Data of the operation moves, as far as this rank can see: not before the envelope of a message has
+  /// Data of the operation is being sent, as far as this rank can tell: not before a message's envelope has
   /// arrived.
   bool is_in_flight() const;
   /// Marks the operation as ended at `now` but not yet waited for. All times are by the clock of the host.
@@ -81,7 +81,7 @@ struct Operation {
 class OperationTable {
  public:
   std::uint32_t acquire(Operation::State state);
-  /// One that has ended at `now`.
+  /// An operation that has ended at `now`.
   std::uint32_t acquire_done(Seconds now);
   /// Frees it for another operation.
   void release(std::uint32_t number);

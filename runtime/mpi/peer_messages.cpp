@@ -14,7 +14,7 @@
 namespace tandem {
 namespace {
 
-/// What a rank tells the others about the memory that they may try to read.
+/// The message of a rank to the others about memory that they may try to read.
 struct Offer {
   std::int32_t is_there = 0;
   std::int32_t machine = 0;  ///< the first rank of the machine
@@ -33,7 +33,7 @@ PeerMessages::PeerMessages(MPI_Comm communicator, ComputeDevice* device, const P
 }
 
 PeerMessages::~PeerMessages() {
-  // After an error copies may still use what is open, and the other ranks may not come.
+  // After an error, copies may still use opened memory, and the other ranks may not come.
   if (std::uncaught_exceptions() > 0) return;
   try {
     if (!opened_.empty()) device_->finish();
@@ -57,7 +57,7 @@ std::vector<bool> PeerMessages::find_readable(MPI_Comm communicator) {
     if (const auto handle = memory_->share(*allocations_->allocation_of(sample.data()))) {
       own.is_there = 1;
       own.handle = *handle;
-      // What the others expect to read there.
+      // The content that the others expect to read there.
       copy_and_await(*device_, sample.data(), handle->data(), handle->size());
     }
   }
@@ -85,8 +85,8 @@ std::vector<bool> PeerMessages::find_readable(MPI_Comm communicator) {
   return reached;
 }
 
-/// Memory that begins with its own handle. To open it is not enough: where a bridge or an IOMMU redirects what
-/// GPUs send each other, drivers open memory from which copies bring other bytes.
+/// Memory that begins with its own handle. To open it is not enough: where a bridge or an IOMMU redirects
+/// what GPUs send each other, drivers open memory from which copies bring other bytes.
 bool PeerMessages::can_read(const SharedDeviceMemory::Handle& handle) {
   const std::byte* const opened = memory_->open(handle);
   if (opened == nullptr) return false;

@@ -27,14 +27,14 @@ struct PeerLimits {
 
 class PeerMessages {
  public:
-  /// Where a payload is. Travels behind the envelope.
+  /// The place of a payload. Travels after the envelope.
   struct Ticket {
     std::uint64_t allocation;  ///< its number at the sender
     std::uint64_t offset;      ///< bytes in it
     SharedDeviceMemory::Handle handle;
   };
 
-  /// Which ranks of a machine can read each other's GPU memory is found out by a copy. Collective over
+  /// Finds out by a copy which ranks of a machine can read each other's GPU memory. Collective over
   /// `communicator`, whose rank numbers all functions use. `device`: of this rank, which must outlive this
   /// object; null, or without memory that can be shared: no peer is reached. Errors: WorldError.
   PeerMessages(MPI_Comm communicator, ComputeDevice* device, const PeerLimits& limits = {});
@@ -46,7 +46,7 @@ class PeerMessages {
 
   /// The same at both ends.
   bool reaches(Rank rank) const { return reached_[static_cast<std::size_t>(rank)]; }
-  /// Of all ranks: how many pairs reach each other.
+  /// Number of pairs of all ranks that reach each other.
   int pairs() const { return pairs_; }
 
   /// Whether a message to `to` is copied by its receiver.

@@ -64,8 +64,8 @@ class Uring final : public ReadRing {
   }
 
  private:
-  /// The entry is the last one of the queue. If the kernel does not take it now, it would go with the next one:
-  /// it becomes one that does nothing.
+  /// The entry is the last one of the queue. If the kernel does not accept it now, it would be submitted
+  /// with the next one: so it is replaced by an entry that does nothing.
   bool submit(io_uring_sqe* entry) {
     int taken = 0;
     do taken = io_uring_submit(&ring_);

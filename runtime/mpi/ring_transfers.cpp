@@ -16,7 +16,7 @@ using Clock = std::chrono::steady_clock;
 
 /// So long a rank that computes may leave the ring alone before the helper looks after it.
 constexpr auto helper_patience = 1ms;
-/// After so many looks at a ring without transfers the helper sleeps until one is started: to wake it for
+/// After this many looks at a ring without transfers, the helper sleeps until one is started. To wake it for
 /// each read would cost as much as to have threads read.
 constexpr int idle_looks = 100;
 constexpr Seconds longest_wait{1e-3};
@@ -64,7 +64,7 @@ std::shared_ptr<const Transfer> RingTransfers::start(int disk, std::function<voi
   return transfer;
 }
 
-/// Starts what the disk serves of that which waits. Pre: the mutex is held.
+/// Starts the waiting requests that the disk can serve. Pre: the mutex is held.
 void RingTransfers::begin(Disk& disk, int number) {
   const int most = parallel_ ? parallel_(number) : 1;
   while (!disk.waiting.empty() && disk.running < most) {
@@ -78,7 +78,7 @@ void RingTransfers::begin(Disk& disk, int number) {
   }
 }
 
-/// Takes what has ended from the ring. True if there was something. Pre: the mutex is held.
+/// Takes ended requests from the ring. True if there was one. Pre: the mutex is held.
 bool RingTransfers::serve() {
   bool found = false;
   while (const auto end = ring_->take()) {
@@ -192,8 +192,8 @@ void RingTransfers::wait_for_all() {
   threads_.wait_for_all();
 }
 
-/// Of the helper: looks after the ring whenever the rank does not. It lives until the ring is empty: the kernel
-/// may break off requests of a thread that ends.
+/// Of the helper: looks after the ring whenever the rank does not. It lives until the ring is empty: the
+/// kernel may break off requests of a thread that ends.
 void RingTransfers::help() {
   std::unique_lock lock(mutex_);
   int idle = 0;
@@ -211,7 +211,7 @@ void RingTransfers::help() {
       ring_->wait(longest_wait);
       lock.lock();
       serve();
-      // What was taken here does not wake a rank that has begun to wait meanwhile.
+      // Requests taken here do not wake a rank that has begun to wait meanwhile.
       std::atomic_thread_fence(std::memory_order_seq_cst);
       if (rank_waits_) ring_->wake();
     }

@@ -1,5 +1,5 @@
-// Transfers whose reads of files the kernel does without a thread (io_uring). A rank that waits takes what
-// has ended from the kernel itself, which saves two switches between threads for each read.
+// Transfers whose reads of files the kernel makes without a thread (io_uring). A rank that waits takes ended
+// reads from the kernel itself, which saves two switches between threads for each read.
 #pragma once
 
 #include <atomic>
@@ -20,9 +20,9 @@
 
 namespace tandem {
 
-/// A FileTransfer goes to the ring, all else to threads; everything to threads where the kernel has no ring.
-/// While the rank neither waits nor looks, a helper thread takes what has ended and starts what waits. Each
-/// disk has as many transfers at the same time as it serves, by the ring and by threads separately.
+/// A FileTransfer goes to the ring, all others to threads; everything goes to threads if the kernel has no
+/// ring. While the rank neither waits nor looks, a helper thread takes ended reads and starts waiting ones.
+/// Each disk has as many transfers at the same time as it serves, by the ring and by threads separately.
 class RingTransfers final : public Transfers {
  public:
   /// `parallel`: see TransferThreads. `make`: makes the ring when it is first needed.

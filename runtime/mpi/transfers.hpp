@@ -18,7 +18,7 @@ namespace tandem {
 struct Transfer {
   int disk = 0;
   std::function<void()> run;
-  std::exception_ptr error;  ///< what it threw
+  std::exception_ptr error;  ///< thrown by the transfer
   Seconds ended_at;          ///< by std::chrono::steady_clock
   std::atomic<bool> has_ended = false;
 };

@@ -65,7 +65,7 @@ MPI_Request start_receive(MPI_Comm communicator, Rank from, int tag, std::byte* 
 
 std::int64_t size_of(const MPI_Status& status) {
   MPI_Count bytes = 0;
-  MPI_Status own = status;  // some MPIs take what they do not change as if they did
+  MPI_Status own = status;  // some MPIs count unchanged fields of a status as changed
   check_mpi(MPI_Get_elements_x(&own, MPI_BYTE, &bytes), "MPI_Get_elements_x");
   return bytes;
 }

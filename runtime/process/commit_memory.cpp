@@ -122,7 +122,7 @@ bool CommitMemory::owns_link() const {
   return !fs::exists(status) || (fs::is_symlink(status) && fs::read_symlink(link_) == folder_);
 }
 
-/// The link goes last, as long as it leads to the folder.
+/// The link is removed last, and only while it leads to the folder.
 bool CommitMemory::try_to_save() const {
   const fs::path copy = copy_of(link_);
   try {

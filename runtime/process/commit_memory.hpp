@@ -1,4 +1,4 @@
-// The folder in shared memory that stands for the memory of a job's hosts (checkpoint.to buddy): it outlives
+// The folder in shared memory that represents the memory of a job's hosts (checkpoint.to buddy). It outlives
 // the ranks, but not the job. Starts no process.
 #pragma once
 
@@ -14,18 +14,19 @@ namespace tandem {
 
 class CommitMemory {
  public:
-  /// Makes an empty folder, to which `link` refers from then on. `keeps`: at the end its content is copied to
-  /// where the link was; otherwise nothing stays there. Errors: WorldError.
+  /// Makes an empty folder and turns `link` into a link to it. `keeps`: at the end, the content is copied to
+  /// the place of the link; otherwise it is removed. Errors: WorldError.
   CommitMemory(const std::string& link, bool keeps);
-  /// Ends it if that has not been done. If this process may be killed, a KilledJobGuard does it then.
+  /// Calls end() if nobody did. If this process is killed, a KilledJobGuard calls it.
   ~CommitMemory();
   CommitMemory(const CommitMemory&) = delete;
   CommitMemory& operator=(const CommitMemory&) = delete;
 
-  /// Removes the folder. If its content could not be copied in several attempts (the disk is full), it is
-  /// still there, and is returned; the link remains. Tries it once, and does nothing if the folder is gone.
+  /// Removes the folder. Returns it when its content could not be copied in several attempts (the disk is
+  /// full): then it stays, and so does the link. Only the first call acts; does nothing if the folder is
+  /// gone.
   std::optional<std::filesystem::path> end();
-  /// While it is open, in this process or a copy of it, nobody takes the folder for an abandoned one.
+  /// While this descriptor is open, in this process or a copy of it, the folder does not count as abandoned.
   int descriptor() const { return lock_.number(); }
 
  private:
@@ -40,12 +41,11 @@ class CommitMemory {
   bool has_ended_ = false;
 };
 
-/// Whether the process of the job to which that link belongs was killed, and its commits are still being
-/// copied to where the link is.
+/// Whether the process of the job with that link was killed, and its commits are still being copied.
 bool is_saving_commits(const std::filesystem::path& link);
 
-/// Such folders of this user whose jobs have been killed, and could not remove them, sorted. Not those that
-/// are still being saved.
+/// Folders of this user whose jobs were killed before they could remove them, sorted. Without those that are
+/// still being saved.
 std::vector<std::filesystem::path> abandoned_commit_memory(
     const std::filesystem::path& folder = shared_memory_folder);
 

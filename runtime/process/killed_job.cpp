@@ -47,7 +47,7 @@ void close_others(int kept) {
   close_range(number + 1, last, 0);
 }
 
-/// In the other process. It keeps nothing open of what the launcher has, except the memory.
+/// Runs in the other process. It closes everything of the launcher, except the memory.
 int guard(int life, const std::string& launcher, CommitMemory* memory) {
   prctl(PR_SET_PDEATHSIG, 0);
   prctl(PR_SET_NAME, "tandem-guard");

@@ -1,5 +1,5 @@
-// What an MPI job leaves on this machine is removed, and its commits in memory are saved, even if the process
-// that has launched it is killed.
+// Cleans up on this machine after an MPI job whose launching process was killed, and saves the commits of
+// the job that are in memory.
 #pragma once
 
 #include "runtime/process/commit_memory.hpp"
@@ -8,8 +8,8 @@
 
 namespace tandem {
 
-/// While it exists, another process waits for this one to be killed. Then it waits until all programs are
-/// gone that this process started meanwhile, removes shared memory and session directories of Open MPI that
+/// While it exists, another process waits in case this one is killed. Then that process waits until all
+/// programs that this one started are gone, removes shared memory and session directories of Open MPI that
 /// no process uses, and ends the commit memory.
 class KilledJobGuard {
  public:
@@ -17,7 +17,7 @@ class KilledJobGuard {
   /// job, which must outlive this; null: none. Pre: this process has no other threads. Errors: WorldError
   /// when the system cannot start a process.
   explicit KilledJobGuard(CommitMemory* memory = nullptr);
-  /// Ends the memory before nobody waits any more.
+  /// Ends the memory, then the waiting process.
   ~KilledJobGuard();
   KilledJobGuard(const KilledJobGuard&) = delete;
   KilledJobGuard& operator=(const KilledJobGuard&) = delete;

@@ -18,14 +18,14 @@
 namespace tandem {
 namespace {
 
-/// What the child needs between fork and exec, prepared by the parent: the child may not allocate memory.
+/// The data of the child between fork and exec, prepared by the parent: the child may not allocate memory.
 struct Launch {
   std::vector<char*> arguments;
   std::vector<char*> variables;
   int input;
   int output;
   int errors;
-  int failure;  ///< pipe to the parent, for errno of what failed
+  int failure;  ///< pipe to the parent, for the errno of a failure
   bool own_group;
   int signal_on_parent_end;
   const sigset_t* blocked_signals;
@@ -74,7 +74,7 @@ int moved_up(int descriptor, int failure) {
   report_failure(failure);
 }
 
-/// errno of what failed in the child before the program ran; 0 if the program runs. `failure` is closed on
+/// errno of a failure in the child before the program ran; 0 if the program runs. `failure` is closed on
 /// exec.
 int reason_from(int failure) {
   int reason = 0;

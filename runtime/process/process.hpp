@@ -26,7 +26,7 @@ struct ExitStatus {
   bool operator==(const ExitStatus&) const = default;
 };
 
-/// A program to start. Descriptors stay the caller's.
+/// A program to start. The caller keeps the descriptors.
 struct Program {
   std::vector<std::string> words;             ///< program, searched in PATH if it has no slash, and arguments
   std::vector<std::string> environment = {};  ///< "NAME=VALUE", added to this process's own variables
@@ -42,7 +42,7 @@ struct Program {
   std::optional<sigset_t> blocked_signals = {};
 };
 
-/// What a function that runs in a copy of this process does not take from it. Descriptors stay the caller's.
+/// What a function that runs in a copy of this process has of its own. The caller keeps the descriptors.
 struct FunctionSetting {
   std::optional<int> output = {};                ///< standard output and error; empty: those of this process
   bool own_group = false;                        ///< as in Program

@@ -20,9 +20,9 @@ struct ProgramRun {
   std::optional<Seconds> time_limit = {};  ///< the program and its process group are killed after this time
 };
 
-/// Runs `words` to the end. Input and output are files in memory, so neither side waits for the other however
-/// much is printed, and a background process that the program leaves behind does not delay the return. With a
-/// time limit the program has its own process group. Signals that this thread blocks stay blocked in the
+/// Runs `words` to the end. Input and output are files in memory: neither side waits for the other, however
+/// much is printed, and a background process that the program leaves behind does not delay the return. With
+/// a time limit the program has its own process group. Signals that this thread blocks stay blocked in the
 /// program. Errors: as start_program.
 ProgramResult run_program(const std::vector<std::string>& words, const ProgramRun& run = {});
 

@@ -44,7 +44,7 @@ FilesByInode candidates_in(const fs::path& folder) {
   return files;
 }
 
-/// Removes what the process maps. Returns whether its list of maps could be read.
+/// Removes the files that the process maps. Returns whether its list of maps could be read.
 bool leave_out_mapped(const fs::path& process, FilesByInode& files) {
   std::ifstream maps(process / "maps");
   if (!maps) return false;
@@ -58,7 +58,7 @@ bool leave_out_mapped(const fs::path& process, FilesByInode& files) {
   return maps.eof();
 }
 
-/// Removes what the process has open. Returns whether its descriptors could be read.
+/// Removes the files that the process has open. Returns whether its descriptors could be read.
 bool leave_out_open(const fs::path& process, FilesByInode& files) {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(process / "fd", error)) {
@@ -76,14 +76,14 @@ bool is_own(const fs::path& process) {
 }  // namespace
 
 std::vector<fs::path> abandoned_shared_memory(const fs::path& folder) {
-  // Listed first: whoever uses a listed file uses it already, or is found to be dead.
+  // Listed first: a process that uses a listed file uses it already, or is found to be dead.
   FilesByInode files = candidates_in(folder);
   bool all_known = true;
   if (!files.empty())
     processes_where([&](const fs::path& process) {
       const bool is_known = leave_out_open(process, files) && leave_out_mapped(process, files);
       // A process of another user cannot map files of this one, and one that has ended uses none. In some
-      // containers nobody may examine process 1, which starts the others and is no rank.
+      // containers no process may examine process 1, which starts the others and is no rank.
       if (!is_known && is_own(process) && process.filename() != "1") all_known = false;
       return false;
     });

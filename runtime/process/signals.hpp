@@ -14,7 +14,7 @@ namespace tandem {
 /// Ctrl-C, kill, and a terminal that is closed.
 inline constexpr std::initializer_list<int> ending_signals = {SIGINT, SIGTERM, SIGHUP};
 
-/// To all ranks of a job: it will be ended soon, and may commit its state before.
+/// Tells all ranks of a job that it will be ended; they may commit their state first.
 inline constexpr int end_signal = SIGUSR2;
 
 /// Blocks signals in this thread, except those that this process ignores (nohup, for example). The destructor
@@ -27,7 +27,7 @@ class BlockedSignals {
   BlockedSignals& operator=(const BlockedSignals&) = delete;
 
   const sigset_t& blocked() const { return blocked_; }
-  /// The mask that programs that are started meanwhile should have: they receive these signals.
+  /// The mask for programs that are started while signals are blocked: they receive these signals.
   sigset_t mask_of_children() const;
   bool any_pending() const;
 

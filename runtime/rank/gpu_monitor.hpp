@@ -1,5 +1,5 @@
-// Records the state of a rank's GPU while the rank works: clocks, power, temperature, memory, and what keeps
-// the clocks low. Measurements of a throttled GPU are those of a slower one.
+// Records the state of a rank's GPU while the rank works: clocks, power, temperature, memory, and the reason
+// for low clocks. A throttled GPU is slower than the one that was calibrated.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,7 @@
 
 namespace tandem {
 
-/// Asks NVML on a thread of its own; where that cannot be asked, it records nothing.
+/// Asks NVML on a thread of its own. Records nothing where NVML cannot be used.
 class GpuMonitor {
  public:
   using Clock = std::chrono::steady_clock;
@@ -25,13 +25,14 @@ class GpuMonitor {
   GpuMonitor(const GpuMonitor&) = delete;
   GpuMonitor& operator=(const GpuMonitor&) = delete;
 
-  /// For run.json: "address" and, where known, "driver", "clock_mhz", "memory_clock_mhz", "power_w" and
-  /// "memory_bytes", the most that the GPU can do; or "unknown": why NVML cannot be asked.
+  /// For run.json: "address" and, where known, "driver" and the limits of the GPU: "clock_mhz",
+  /// "memory_clock_mhz", "power_w" and "memory_bytes". Or "unknown", with the reason why NVML cannot be
+  /// used.
   nlohmann::json description() const;
 
-  /// Takes a sample at once, and one after each interval. `now`: the rank's clock. Pre: not started.
+  /// Records a sample now, and one after each interval. `now`: the rank's clock. Pre: not started.
   void start(Rank rank, Seconds now, Clock::duration interval = std::chrono::seconds(1));
-  /// Takes the last sample and returns all, in the order of time.
+  /// Records the last sample and returns all, in the order of time.
   std::vector<GpuRecord> finish();
 
  private:

@@ -1,4 +1,4 @@
-// What a machine is made of, as its kernel and NVIDIA's driver say, and how fast its disk is.
+// The hardware of a machine, as its kernel and NVIDIA's driver describe it, and the speed of its disk.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -7,7 +7,7 @@
 namespace tandem {
 
 /// {"host", "processor", "cores", "memory", "gpus": [{"name", "memory"}]}, sizes in bytes; memory 0: not
-/// known. GPUs are asked for through NVML; without it there are none.
+/// known. NVML lists the GPUs; without it the list is empty.
 nlohmann::json describe_hardware();
 
 struct DiskRates {

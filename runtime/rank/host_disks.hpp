@@ -1,5 +1,5 @@
-// The emulated disks of a host, which its ranks share: the state of their queues is in memory that these
-// ranks map together, so that an access of one rank delays those of the others as in a simulation.
+// The emulated disks of a host, which its ranks share. The state of the disks' queues is in memory that
+// these ranks map together: an access of one rank delays those of the others, as in a simulation.
 #pragma once
 
 #include <mpi.h>
@@ -11,9 +11,9 @@ namespace tandem {
 
 class HostDisks {
  public:
-  /// `host`: the same number for ranks of one host, negative for a rank without one; `disks`: how many its
-  /// host has. Ranks of one host that run on several machines share the disks by machine. Collective over
-  /// `communicator`. Errors: WorldError.
+  /// `host`: the same number for ranks of one host, negative for a rank without one. `disks`: number of
+  /// disks of its host. When ranks of one host run on several machines, only ranks of the same machine share
+  /// the disks. Collective over `communicator`. Errors: WorldError.
   HostDisks(MPI_Comm communicator, int host, int disks);
   ~HostDisks();
   HostDisks(const HostDisks&) = delete;

@@ -13,7 +13,7 @@
 namespace tandem {
 namespace {
 
-/// All ranks of a machine read the same clock, which nobody sets.
+/// All ranks of a machine read the same clock. No program sets it.
 Seconds machine_clock() {
   const auto since_boot = std::chrono::steady_clock::now().time_since_epoch();
   return Seconds(std::chrono::duration<double>(since_boot).count());

@@ -1,5 +1,5 @@
-// The clocks of a job on several machines: compared before and after it, so that its records can be told in
-// one time, that of rank 0.
+// The clocks of a job on several machines. They are compared before and after the job, so that all records
+// have the time of rank 0.
 #pragma once
 
 #include <mpi.h>
@@ -22,8 +22,8 @@ class JobClocks {
   explicit JobClocks(MPI_Comm communicator);
 
   /// The second comparison, after the job. Rank 0 returns, by rank, how to convert a moment of the rank's
-  /// context to one of rank 0's; the others, and all when they are on one machine, return nothing.
-  /// Collective. Errors: WorldError.
+  /// context to one of rank 0's. The others return nothing; so does rank 0 when all ranks are on one
+  /// machine. Collective. Errors: WorldError.
   std::vector<ClockLine> finish(const MpiContext& context);
 
  private:
@@ -36,8 +36,8 @@ class JobClocks {
 /// checkpoints.
 void use_clock_of_rank_0(Journal& journal, const std::vector<ClockLine>& lines, Rank rank, Rank writer);
 
-/// For run.json: offset, drift and uncertainty of each rank's machine, and "uncertainty_s", the largest of
-/// moments on two machines. `machines`: names, by rank.
+/// For run.json: offset, drift and uncertainty of each rank's machine. "uncertainty_s" is the largest
+/// uncertainty between moments on two machines. `machines`: names, by rank.
 nlohmann::json describe_clocks(const std::vector<ClockLine>& lines, const std::vector<std::string>& machines);
 
 }  // namespace tandem

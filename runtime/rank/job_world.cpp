@@ -132,8 +132,8 @@ nlohmann::json by_rank(const std::vector<std::string>& texts) {
   return found;
 }
 
-/// How cache nodes and stores read where data.cold asks for cold reads, by rank; rank 0 gets it, and prints
-/// what is not as asked. Collective.
+/// How cache nodes and stores read where data.cold requests cold reads, by rank. Rank 0 gets it, and prints
+/// the deviations. Collective.
 void describe_cold_reads(const Job& job, Rank rank, const MpiSetting& setting, MPI_Comm communicator,
                          nlohmann::json& physics) {
   if (!job.spec().experiment.reads_cold()) return;

@@ -19,13 +19,13 @@
 
 namespace tandem {
 
-/// Emulated devices by the job's cost model, disks as the platform file describes them, so that simulation
-/// and real run use the same devices. `job` must outlive it. A rank that the job does not have is not
-/// emulated. Collective over all ranks of the launch, whose jobs share the disks of the hosts.
+/// Emulated devices by the job's cost model, disks by the platform file: simulation and real run have the
+/// same devices. `job` must outlive the setting. A rank that the job does not have is not emulated.
+/// Collective over all ranks of the launch, whose jobs share the disks of the hosts.
 MpiSetting emulated_setting(const Job& job, Rank rank);
 /// Real devices. `device`: null for the processor. `shares_node`: ranks of one machine may exchange messages
-/// through its memory; false on an emulated cluster, where hosts may communicate only over their network.
-/// `communicator`: of the ranks that exchange messages. Collective.
+/// through its memory; false on an emulated cluster, where messages between hosts have to cross their
+/// network. `communicator`: of the ranks that exchange messages. Collective.
 MpiSetting native_setting(const Job& job, Rank rank, ComputeDevice* device, bool shares_node,
                           MPI_Comm communicator);
 /// The emulated or the native setting, as the experiment says. `cluster`: that of the emulated hosts; empty:
@@ -33,8 +33,8 @@ MpiSetting native_setting(const Job& job, Rank rank, ComputeDevice* device, bool
 MpiSetting job_setting(const Job& job, Rank rank, ComputeDevice* device, const std::string& cluster,
                        MPI_Comm communicator);
 
-/// For run.json, complete on rank 0. `cluster`: as JSON. `gpu`: null without one. Collective over
-/// `communicator`, whose ranks may be others than those of the job: `rank` is of the job.
+/// For run.json, complete on rank 0. `rank`: of the job. `cluster`: as JSON. `gpu`: null without one.
+/// Collective over `communicator`, which may have other ranks than the job.
 nlohmann::json describe_physics(const Job& job, Rank rank, const std::string& cluster,
                                 const MpiSetting& setting, const GpuMonitor* gpu, MPI_Comm communicator);
 
@@ -48,20 +48,21 @@ struct JobRun {
   std::vector<ClockLine> clocks = {};  ///< of all ranks, where there are several machines
 };
 
-/// What is recorded besides steps.
+/// Records that a job writes in addition to its steps.
 struct Recorded {
   bool operations = false;
   bool decisions = false;
   bool requests = false;  ///< of cache nodes
   /// Directory with the records of the job's earlier generations, on rank 0.
   std::string earlier = {};
-  /// Other jobs run on the machine at the same time, whose load is not that of other programs.
+  /// Other jobs of this launch run on the machine; their load is not that of other programs.
   bool has_company = false;
   GpuMonitor* gpu = nullptr;  ///< of this rank; null: it computes on the processor
 };
 
-/// Runs the rank's role to its end; rank 0 returns the records of all ranks and generations, in its own time
-/// since the job began, the others nothing. `clocks`: null if all ranks have the same clock. Collective.
+/// Runs the rank's role to its end. Rank 0 returns the records of all ranks and generations, in its own time
+/// since the job began; the others return nothing. `clocks`: null if all ranks have the same clock.
+/// Collective.
 JobRun run_job(const Job& job, MpiContext& context, MPI_Comm communicator, const Recorded& recorded,
                JobClocks* clocks);
 /// The same in a launch whose jobs share cache nodes and stores. `context`: of all ranks; `of_job`: decorates

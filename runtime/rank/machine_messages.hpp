@@ -1,5 +1,5 @@
-// How the ranks of one machine send each other messages: as the job's profile says, so that its times hold,
-// or as a probe finds out. And what profiles and run.json store of it.
+// The route of messages between ranks of one machine: the one in the job's profile, so that its times are
+// valid, or the one that a probe finds. And the description of it in profiles and run.json.
 #pragma once
 
 #include <mpi.h>

@@ -41,7 +41,7 @@ Signature* Nvml::function(const char* name) const {
   return library_ == nullptr ? nullptr : reinterpret_cast<Signature*>(dlsym(library_, name));
 }
 
-/// What a function of this name writes into its last argument; 0 if it is missing or fails.
+/// The value that a function of this name writes into its last argument; 0 if it is missing or fails.
 template <class Number, class... Arguments>
 Number Nvml::number(const char* name, Gpu gpu, Arguments... arguments) const {
   const auto ask = function<int(Gpu, Arguments..., Number*)>(name);

@@ -10,7 +10,7 @@
 
 namespace tandem {
 
-/// Each function of NVML may be missing or fail; what it would have said is then not known. Thread-safe.
+/// Each function of NVML may be missing or fail; its value is then not known. Thread-safe.
 class Nvml {
  public:
   /// Loads and initialises the library.
@@ -19,29 +19,29 @@ class Nvml {
   Nvml(const Nvml&) = delete;
   Nvml& operator=(const Nvml&) = delete;
 
-  /// Why it cannot be asked; empty: it can.
+  /// Why NVML cannot be used; empty: it can.
   const std::string& why_none() const { return why_none_; }
 
   struct NamedGpu {
     std::string name;
     std::int64_t memory;  ///< bytes; 0: not known
   };
-  /// Of the machine, also those that CUDA_VISIBLE_DEVICES hides.
+  /// All GPUs of the machine, also those that CUDA_VISIBLE_DEVICES hides.
   std::vector<NamedGpu> gpus() const;
 
   using Gpu = void*;
   /// The GPU with this PCI address ("0000:65:00.0"); null: not known.
   Gpu find(const std::string& address) const;
 
-  /// The most that a GPU can do; 0: not known.
+  /// Limits of a GPU; 0: not known.
   struct Most {
     int clock_mhz = 0;
     int memory_clock_mhz = 0;
-    double power_w = 0.0;  ///< its limit, as set
+    double power_w = 0.0;  ///< the limit that is set
     std::int64_t memory_bytes = 0;
   };
   Most most(Gpu gpu) const;
-  /// Empty: not known.
+  /// Version of the driver. Empty: not known.
   std::string driver() const;
   /// At this moment. Without rank and time.
   GpuRecord state(Gpu gpu) const;

@@ -1,6 +1,6 @@
-// Which job a rank belongs to where one launch has several: each has a communicator of its own, of the ranks
-// that belong to it. Where jobs share cache nodes and stores (data.shared), these belong to one of them, and
-// messages go through a communicator of all.
+// The job to which a rank belongs in a launch with several jobs. Each job has a communicator of the ranks
+// that belong to it. Jobs may share cache nodes and stores (data.shared): these ranks belong to one of the
+// jobs, and messages go through a communicator of all ranks.
 #pragma once
 
 #include <mpi.h>
@@ -22,7 +22,7 @@ struct OwnJob {
   std::string name = {};                   ///< empty: the launch has no other job
   std::vector<std::string> others = {};    ///< names of the other jobs of the launch
   bool is_first = true;                    ///< of the launch
-  Seconds start{0};                        ///< when it begins, after all ranks of the launch are ready
+  Seconds start{0};                        ///< when the job begins, after all ranks of the launch are ready
   std::size_t number = 0;                  ///< of the job in the launch
   /// Of all jobs; none: there is one.
   std::optional<JobRanks> ranks = {};
@@ -34,7 +34,8 @@ struct OwnJob {
   bool shares() const { return ranks && ranks->any_shared(); }
   /// Of the ranks that exchange messages.
   MPI_Comm messages() const { return shares() ? MPI_COMM_WORLD : communicator; }
-  /// Texts by rank of `communicator`, or none, by rank of the job; those of ranks of other jobs are empty.
+  /// Reorders texts from ranks of `communicator`, or none, by rank of the job. Texts of ranks of other jobs
+  /// are empty.
   std::vector<std::string> by_rank(std::vector<std::string> texts) const;
 };
 
@@ -43,9 +44,9 @@ struct OwnJob {
 /// ConfigError when mpirun started another number of ranks.
 OwnJob find_own_job(nlohmann::json document);
 
-/// Waits until all ranks of the launch are here, without occupying a CPU core. Collective.
+/// Waits, without occupying a CPU core, until all ranks of the launch have called it. Collective.
 void meet_other_jobs();
-/// Pre: all ranks of the launch are here. Returns when the job begins.
+/// Returns when the job begins. Pre: all ranks of the launch have met.
 void wait_for_start(const OwnJob& job);
 
 }  // namespace tandem

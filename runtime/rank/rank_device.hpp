@@ -23,7 +23,8 @@ struct RankDevice {
 /// processor when the machine has no GPU.
 RankDevice make_rank_device(const Job& job, Rank rank);
 
-/// One line for each reason in `why_no_gpu` (by rank), with the hosts whose ranks compute on the processor.
+/// One line for each reason in `why_no_gpu` (by rank). It names the hosts whose ranks compute on the
+/// processor.
 std::vector<std::string> processor_notes(const Job& job, const std::vector<std::string>& why_no_gpu);
 
 }  // namespace tandem

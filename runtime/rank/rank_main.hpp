@@ -6,9 +6,9 @@
 
 namespace tandem {
 
-/// Runs the job of the command line (rank_options.hpp) on MPI_COMM_WORLD, between MPI_Init and MPI_Finalize;
-/// several jobs may follow each other. An error ends all ranks with its exit code. `signals`: of this
-/// process; null: it is told nothing from outside.
+/// Runs the job of the command line (rank_options.hpp) on MPI_COMM_WORLD, between MPI_Init and MPI_Finalize.
+/// May be called for several jobs, one after the other. An error ends all ranks with its exit code.
+/// `signals`: of this process; null: the process gets no notices.
 void rank_main(int argc, char** argv, RankSignals* signals = nullptr);
 
 }  // namespace tandem

@@ -7,8 +7,8 @@
 
 namespace tandem {
 
-/// Calls `work`. Errors: those of `work`, but NoMemoryError and std::bad_alloc become a WorldError that names
-/// the rank's role, its host and the model, the memory that was requested and free if known, and advice.
+/// Calls `work`. Errors: those of `work`, but NoMemoryError and std::bad_alloc become a WorldError. It names
+/// the rank's role, its host and the model, the requested and the free memory if known, and gives advice.
 void within_rank_memory(const Job& job, Rank rank, const std::function<void()>& work);
 
 }  // namespace tandem

@@ -15,7 +15,7 @@ namespace tandem {
 
 namespace {
 
-/// A user who starts the printed command reads no lines that are meant for the launcher.
+/// A user who starts the printed command does not see lines for the launcher.
 void print_for_launcher(const std::string& line) {
   if (std::getenv(launch_variable) == nullptr) return;
   std::printf("%s\n", line.c_str());

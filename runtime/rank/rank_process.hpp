@@ -7,14 +7,14 @@
 
 namespace tandem {
 
-/// False when srun started this process among others without the PMIx by which Open MPI would find them.
+/// False when srun started this process and others without the PMIx by which Open MPI finds them.
 bool has_ranks_of_one_world();
 
-/// The kernel kills this process when its parent ends. To be called first in main.
+/// Makes the kernel kill this process when its parent ends. Call it first in main.
 void end_with_parent();
 
-/// Vectors of a step that are freed stay with this process (up to 32 MiB each, 512 MiB together), so that the
-/// next step writes to them without page faults, which take longer than a sum. To be called first in main.
+/// Keeps freed vectors of a step in this process (up to 32 MiB each, 512 MiB together). The next step writes
+/// to them without page faults, which take longer than a sum. Call it first in main.
 void keep_freed_memory();
 
 /// Prints `message` with rank and host in the form that the launcher reads, and ends every rank of the job

@@ -15,14 +15,15 @@ namespace tandem {
 /// To one rank: its machine will be taken away.
 inline constexpr int warning_signal = SIGUSR1;
 
-/// Holds the signals back from its construction on. To be made before MPI starts threads, which then hold
-/// them back, too.
+/// Blocks the signals from its construction on. Construct it before MPI starts threads: these then block the
+/// signals, too.
 class RankSignals {
  public:
   /// Errors: WorldError when the system has no descriptor left.
   RankSignals() : reader_({warning_signal, end_signal}) {}
 
-  /// A warning that nobody has taken yet: it has arrived at most so long ago, since the look before it.
+  /// Takes the oldest warning that was not taken yet, as the longest time since its arrival: the time since
+  /// the check before it.
   std::optional<Seconds> take_warning();
   /// Whether the whole job is to end soon.
   bool is_end_requested();
@@ -34,7 +35,7 @@ class RankSignals {
 
   SignalReader reader_;
   Clock::time_point looked_ = Clock::now();
-  std::deque<Clock::time_point> warnings_;  ///< that nobody has taken: after when each has arrived
+  std::deque<Clock::time_point> warnings_;  ///< not taken yet: a time before the arrival of each
   bool ends_ = false;
 };
 

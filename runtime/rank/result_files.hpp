@@ -23,20 +23,20 @@ struct ResultPlace {
 
 class ResultFiles {
  public:
-  /// Finds out which machines see rank 0's directory, by a file beside it that rank 0 writes. Collective over
-  /// the communicator. Errors: WorldError when a machine's own directory cannot be created.
+  /// Finds out which machines see rank 0's directory, by a file that rank 0 writes next to it. Collective
+  /// over the communicator. Errors: WorldError when a machine's own directory cannot be created.
   ResultFiles(MPI_Comm communicator, ResultPlace place);
 
   /// Of this rank's files.
   const std::string& directory() const { return directory_; }
   /// No rank has a directory of its own. The same on all ranks.
   bool are_shared() const { return are_shared_; }
-  /// Two ranks see the same directory. The same on all ranks.
+  /// Both ranks see the same directory. The same on all ranks.
   bool are_together(Rank one, Rank other) const;
 
-  /// Where a job document resumes from a checkpoint: copies its files from rank 0's file system to the
-  /// machines that do not see them, and changes their document. `near`: where rank 0 has them, if not where
-  /// the document says. Collective. Errors: WorldError.
+  /// For a job document that resumes from a checkpoint: copies its files from rank 0's file system to the
+  /// machines that do not see them, and changes their document. `near`: path of the files on rank 0, if not
+  /// that of the document. Collective. Errors: WorldError.
   void bring_checkpoint(nlohmann::json& document, const std::string& near) const;
   /// Brings the files of all machines into rank 0's directory, and removes the machines' own. Collective.
   /// Errors: WorldError.

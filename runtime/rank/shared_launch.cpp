@@ -65,7 +65,8 @@ void run_role_of(const SharedLaunch& launch, Context& context, std::span<Journal
 SharedRecords gather_records(const SharedLaunch& launch, std::span<const Journal> journals, Seconds end) {
   SharedRecords records;
   records.makespan = launch.ranks.end(launch.job, gather_ends(launch.ranks.size(), end)) - launch.start;
-  // Ranks that serve several jobs serve the same ones, in the same order, so none waits for another in vain.
+  // Ranks that serve several jobs serve the same ones, in the same order, so none waits for one that never
+  // comes.
   const auto places = launch.ranks.places(launch.rank);
   for (std::size_t i = 0; i < places.size(); ++i) {
     const CommunicatorOfJob members(launch.ranks, places[i].job);

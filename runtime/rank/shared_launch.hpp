@@ -1,5 +1,5 @@
-// A rank in a launch whose jobs share cache nodes and stores: which role it runs for which jobs, and how the
-// records of a job come together whose ranks belong to several.
+// A rank in a launch whose jobs share cache nodes and stores: the jobs for which it runs a role, and the
+// records of a job whose ranks belong to several.
 #pragma once
 
 #include <span>
@@ -16,8 +16,8 @@ namespace tandem {
 struct SharedLaunch {
   const JobRanks& ranks;
   Rank rank = 0;        ///< in MPI_COMM_WORLD
-  std::size_t job = 0;  ///< to which it belongs
-  Seconds start{0};     ///< of that, by the clock of all
+  std::size_t job = 0;  ///< number of the job to which it belongs
+  Seconds start{0};     ///< of that job, by the common clock
   /// The jobs that the rank serves, in the order of JobRanks::places.
   std::vector<const Job*> served = {};
 };
@@ -30,7 +30,8 @@ struct SharedRecords {
   Journal journal;  ///< of all ranks of the job, on its rank 0; else empty
   Seconds makespan{0};
 };
-/// Of the rank's own job. `end`: of this rank, by the clock of all. Collective over all ranks of the launch.
+/// The records of the rank's own job. `end`: of this rank, by the common clock. Collective over all ranks of
+/// the launch.
 SharedRecords gather_records(const SharedLaunch& launch, std::span<const Journal> journals, Seconds end);
 
 }  // namespace tandem

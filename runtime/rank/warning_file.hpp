@@ -1,5 +1,5 @@
-// A file by which a script on the machine of a rank says that this machine will be taken away, for systems
-// that cannot signal the process.
+// A file that warns a rank that its machine will be taken away. A script on the machine writes it, where the
+// system cannot signal the process.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,7 @@ namespace tandem {
 /// "DIRECTORY/warning.rank_3".
 std::string warning_path(const std::string& directory, int rank);
 
-/// Looks for the file a few times per second, however often it is asked.
+/// Checks for the file a few times per second, even when it is called more often.
 class WarningFile {
  public:
   explicit WarningFile(std::string path) : path_(std::move(path)) {}
@@ -22,8 +22,8 @@ class WarningFile {
     Seconds notice;  ///< when the file was written
     Seconds age;     ///< since then
   };
-  /// Once for each file that appears: the seconds in it until the machine is taken away, or `usual` if there
-  /// is no number above 0 in it. Removes the file.
+  /// Returns a warning once for each file that appears, and removes the file. The number in the file is the
+  /// seconds until the machine is taken away; without a number above 0 it is `usual`.
   std::optional<Warning> take(Seconds usual);
 
  private:

@@ -39,7 +39,7 @@ std::map<std::string, std::string> smpi_flags(Bytes eager_limit) {
           {simgrid_version::precision_flag, "1e-9"}};
 }
 
-/// What the ranks of one simulation share.
+/// The state that the ranks of one simulation share.
 struct Shared {
   explicit Shared(const sim::SimulationSetting& what) : setting(what) {}
 

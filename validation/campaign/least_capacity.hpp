@@ -1,5 +1,5 @@
 // The least capacity of a cache with which workers wait for samples no longer than a given share of their
-// time. Pure: how long they wait with a capacity is asked of a function.
+// time. Pure: a given function returns the wait for a capacity.
 #pragma once
 
 #include <functional>
@@ -12,17 +12,17 @@
 namespace tandem::validation {
 
 struct LeastCapacity {
-  std::optional<Bytes> capacity;  ///< none: not even that of the whole data set suffices
-  Bytes step{0};                  ///< between capacities: with one step less, the stall is longer
-  /// With their stalls, by capacity; none: the job is not possible with it.
+  std::optional<Bytes> capacity;  ///< none: even the capacity of the whole data set does not suffice
+  Bytes step{0};                  ///< between capacities; one step less has a longer stall
+  /// Capacities with their stalls; none: the job is not possible with it.
   std::vector<std::pair<Bytes, std::optional<double>>> tried;
 };
 
-/// Capacities between 0 and `whole`, in at most this many steps.
+/// Limit of the number of steps between 0 and `whole`.
 inline constexpr std::int64_t most_capacity_steps = 200;
 
-/// Searches by bisection: the stall must not rise with the capacity. `smallest`: a cache that is smaller
-/// holds nothing. A capacity without a stall does not suffice. Pre: whole > 0.
+/// Searches by bisection. Pre: the stall does not rise with the capacity; whole > 0. `smallest`: a smaller
+/// cache holds nothing. A capacity for which no stall is known does not suffice.
 LeastCapacity find_least_capacity(double stall, Bytes whole, Bytes smallest,
                                   const std::function<std::optional<double>(Bytes)>& stall_with);
 

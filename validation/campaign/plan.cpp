@@ -28,7 +28,7 @@ int draws_of(const SuiteConfiguration& configuration) {
   return std::ranges::all_of(experiments, modelled) && !has_ensemble ? 3 : 1;
 }
 
-/// What a calibration profile depends on.
+/// Everything on which a calibration profile depends.
 json calibration_key(const SuiteConfiguration& configuration, bool on_cluster) {
   const auto experiments = configuration.experiments();
   const json document = to_json(*experiments.front());

@@ -1,5 +1,5 @@
-// What a validation does with a suite: which simulations and runs, in which order, which of them again, and
-// what follows from their results. An injected runner makes the results; plan.cpp starts no process.
+// The plan of a validation: the simulations and runs of a suite, their order, which are repeated, and how
+// their results are compared. A given runner makes the results; plan.cpp starts no process.
 #pragma once
 
 #include <exception>
@@ -22,12 +22,12 @@ struct Task {
   std::string out;  ///< result directory
 };
 
-/// All simulations in the order of the suite, then all runs in an order that the suite's seed shuffles: a
-/// drift of the machine's speed then favours no configuration. Configurations with modelled mathematics are
-/// simulated three times with different noise; those with real mathematics once, because their simulation
-/// takes as long as the run, and those with an ensemble (replicas_of) once, because it is part of it. Several
-/// jobs have no ensemble. `witness`: simulates under SMPI too, except where data comes from storage, and
-/// several jobs.
+/// All simulations in the order of the suite, then all runs in a random order (the suite's seed): a drift of
+/// the machine's speed then favours no configuration. Configurations with modelled mathematics are simulated
+/// three times with different noise. Those with real mathematics are simulated once, because their
+/// simulation takes as long as the run. Those with an ensemble (replicas_of) are simulated once, because the
+/// simulation is part of it. Several jobs have no ensemble. `witness`: simulates under SMPI too, except
+/// where data comes from storage, and several jobs.
 std::vector<Task> plan(const Suite& suite, const std::string& out, bool witness);
 
 /// The configurations that share a calibration profile: those with the same mathematics, with real
@@ -35,20 +35,21 @@ std::vector<Task> plan(const Suite& suite, const std::string& out, bool witness)
 /// the jobs of a configuration have real mathematics and different workloads.
 struct CalibrationGroup {
   std::vector<std::size_t> configurations;
-  /// Its settings are used to calibrate; of the calibration set if the group has one.
+  /// The profile is calibrated with its settings. It belongs to the calibration set if the group has such a
+  /// member.
   std::size_t representative;
 };
 std::vector<CalibrationGroup> plan_calibrations(const Suite& suite, bool on_cluster);
 
-/// What carries a plan out.
+/// Functions that carry a plan out.
 struct Runner {
   /// Makes the result directory of the task. Returns the share of CPU time that other programs used
-  /// meanwhile. Throws what makes the configuration fail.
+  /// meanwhile. An exception makes the configuration fail.
   std::function<double(const Task&)> run;
   /// Whether the results exist already, from a campaign that was interrupted.
   std::function<bool(const Task&)> is_finished = [](const Task&) { return false; };
   std::function<Results(const Task&)> read = [](const Task& task) { return read_results(task.out); };
-  /// Of a task with several jobs: the results of one, and the summary of all.
+  /// For a task with several jobs: the results of one job, and the summary of all.
   std::function<Results(const Task&, const std::string& job)> read_job =
       [](const Task& task, const std::string& job) { return validation::read_job(task.out, job); };
   std::function<JobsSummary(const Task&)> read_all = [](const Task& task) {
@@ -66,18 +67,18 @@ struct Runner {
 };
 
 struct CampaignResults {
-  /// The entries of all configurations (SuiteConfiguration::entries), in the order of the suite; one that
-  /// failed says why.
+  /// The entries of all configurations (SuiteConfiguration::entries), in the order of the suite, with the
+  /// reason of each that failed.
   std::vector<Compared> configurations;
   std::vector<SeveralJobs> several_jobs{};  ///< of the configurations with several jobs that did not fail
   std::exception_ptr first_error;           ///< null: none
-  int repeated = 0;                         ///< runs that were disturbed and made again
+  int repeated = 0;                         ///< number of disturbed runs that were repeated
 };
 
-/// Carries out all tasks, then compares each configuration. What fails in a configuration becomes its
-/// `failure`; the others continue. A disturbed run is repeated once, and the less disturbed of the two is
-/// kept. What fails in one of several jobs fails in all. `failures`: of configurations that have failed
-/// already, by index in the suite ("": not failed).
+/// Carries out all tasks, then compares each configuration. An error in a configuration becomes its
+/// `failure`; the others continue. An error in one of several jobs makes all of them fail. A disturbed run
+/// is repeated once, and the less disturbed of the two is kept. `failures`: of configurations that have
+/// failed already, by index in the suite ("": not failed).
 CampaignResults carry_out(const Suite& suite, const std::vector<Task>& tasks, const Runner& runner,
                           const std::vector<std::string>& failures = {});
 

@@ -72,7 +72,7 @@ std::string joined(const std::vector<std::string>& parts) {
   return text;
 }
 
-/// Paths are meant from the suite's folder, then from the working directory.
+/// Paths are relative to the suite's folder, or else to the working directory.
 std::string resolved_text(const std::string& key, const std::string& text, const fs::path& folder) {
   const auto* known = find_experiment_key(key_of_job(key).path);
   const bool is_path = key == "experiment" ||

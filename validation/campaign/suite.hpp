@@ -1,5 +1,5 @@
-// A suite: experiments and a grid of keys, of which every combination with every variant is one
-// configuration, and the split of these into calibration set and hold-out set. Reads files; starts nothing.
+// A suite: experiments and a grid of keys. Every combination of the grid with every variant is one
+// configuration. A split divides these into calibration set and hold-out set. Reads files; starts nothing.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +23,11 @@ struct SuiteJob {
   Experiment experiment;  ///< without the defaults of placement
 };
 
-/// What a report has figures of: a configuration, or each of its jobs.
+/// A configuration, or one of its jobs: a report has figures of each.
 struct SuiteEntry {
   std::string name;  ///< "quad/mlp/bsp"; of a job: "quad/mlp/bsp/JOB"
   std::string group;
-  std::string algorithm;  ///< of the configuration; of a job with another one, that one in its place
+  std::string algorithm;  ///< of the configuration, or of the job if it has another one
   std::vector<std::pair<std::string, std::string>>
       coordinates;       ///< of the configuration; of a job also "job"
   std::string job = {};  ///< empty: the configuration is one job
@@ -35,9 +35,10 @@ struct SuiteEntry {
 
 struct SuiteConfiguration {
   std::string name;       ///< "quad/mlp/bsp"; no other configuration has it
-  std::string group;      ///< what it shares with those that differ from it in the algorithm only
+  std::string group;      ///< equal for configurations that differ in the algorithm only
   std::string algorithm;  ///< its variant and sync.* values
-  /// Keys of the grid that vary and are not of the algorithm, and "experiment" of several, with the values.
+  /// Keys of the grid that vary and are not of the algorithm, with their values; "experiment" if there are
+  /// several.
   std::vector<std::pair<std::string, std::string>> coordinates;
   std::string folder;  ///< for its results, relative
   bool calibration = false;
@@ -46,15 +47,16 @@ struct SuiteConfiguration {
   std::vector<std::string> settings;  ///< "key=value", to be given to simulate and run in this order
   Experiment experiment;              ///< without the defaults of placement; of several jobs, not complete
   std::vector<SuiteJob> jobs = {};    ///< in their order in the file; empty: it is one job
-  std::set<std::string> shown = {};   ///< jobs that were picked alone; empty: all
+  std::set<std::string> shown = {};   ///< jobs that were chosen by name; empty: all
 
-  /// Of its jobs.
+  /// The experiments of its jobs.
   std::vector<const Experiment*> experiments() const;
-  /// Jobs of one name are compared with each other, so that the name of the job is part of their group.
+  /// One entry, or one for each job. Jobs with the same name are compared with each other: the name of the
+  /// job is part of their group.
   std::vector<SuiteEntry> entries() const;
-  /// Those of them that a report shows.
+  /// The entries that a report shows.
   std::vector<SuiteEntry> shown_entries() const;
-  /// All keys but names. Two configurations with the same keys are the same.
+  /// All keys except names. Two configurations with equal keys are the same.
   nlohmann::json keys() const;
 };
 
@@ -67,13 +69,12 @@ struct Suite {
   bool with_witness = false;  ///< simulates under SMPI too, where there is no storage
   bool with_alone = false;    ///< of several jobs, each is also simulated and run alone
   std::uint64_t seed = 1;     ///< of the order of runs
-  StudySection study{};       ///< what its study says; of the defaults when it has none
+  StudySection study{};       ///< of its study; defaults when it has none
 };
 
-/// `settings`: of the command line, over those of the suite.
-/// Errors: ConfigError naming file, line, key, expected and found; also for configurations that are the same
-/// experiment, for a split that leaves one of its sides empty, and for keys of a job that an experiment has
-/// not.
+/// `settings`: of the command line; they replace those of the suite. Errors: ConfigError naming file, line,
+/// key, expected and found; also for configurations that are the same experiment, for a split with an empty
+/// side, and for keys of a job that an experiment does not have.
 Suite load_suite(const std::string& path, const std::vector<std::string>& settings = {});
 /// A plain experiment as a suite of its variants; of `variant` alone unless that is empty.
 Suite suite_of_experiment(const std::string& path, const std::vector<std::string>& settings,

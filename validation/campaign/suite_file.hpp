@@ -10,7 +10,7 @@
 
 namespace tandem::validation {
 
-/// `text`: as --set takes it.
+/// `text`: in the form of --set.
 struct SuiteValue {
   std::string text;
   std::string place;  ///< "suite.yaml:7"
@@ -25,7 +25,7 @@ struct SuiteList {
 
 struct SuiteExperiment {
   SuiteValue file;
-  std::vector<SuiteList> grid;  ///< values of the suite's grid that it takes, for some keys; empty: all
+  std::vector<SuiteList> grid;  ///< by key: the values of the suite's grid that it uses; other keys: all
 };
 
 struct SuiteDocument {
@@ -52,8 +52,8 @@ struct KeyOfJob {
 /// "jobs.vision.seed" is the key "seed" of the job "vision".
 KeyOfJob key_of_job(const std::string& key);
 
-/// Whether the file is a suite rather than an experiment: it has a key `experiments` or `grid`.
-/// False for what cannot be read, so that reading it as an experiment says why.
+/// Whether the file is a suite rather than an experiment: it has a key `experiments` or `grid`. False for a
+/// file that cannot be read: reading it as an experiment then reports the error.
 bool is_suite(const std::string& path);
 
 /// Errors: ConfigError when it cannot be read, is no YAML, or has keys or values that a suite cannot have.

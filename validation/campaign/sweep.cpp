@@ -33,9 +33,9 @@ std::optional<int> variable(const char* name) {
 /// A batch system whose arrays of tasks number the shards.
 struct ArrayKind {
   const char* variable;  ///< with the number of the task
-  const char* option;    ///< numbers tasks from 0 to what follows
+  const char* option;    ///< numbers tasks from 0 to the number that follows
 };
-/// HyperQueue's tasks may run within an array of the others.
+/// HyperQueue first: its tasks may run within an array of Slurm or PBS.
 constexpr std::array<ArrayKind, 3> array_kinds = {{{"HQ_TASK_ID", "hq submit --array 0-"},
                                                    {"PBS_ARRAY_INDEX", "qsub -J 0-"},
                                                    {"SLURM_ARRAY_TASK_ID", "sbatch --array=0-"}}};

@@ -1,5 +1,5 @@
-// A study divided among processes and machines: stable identities of configurations, and the part of each.
-// Pure.
+// A study divided among processes and machines: stable identities of configurations, and the configurations
+// of each part. Pure.
 #pragma once
 
 #include <cstddef>
@@ -16,19 +16,19 @@ struct Shard {
   int count = 1;
 };
 
-/// "2/8", from 0/8 to 7/8. "/8": the index is the number of this task of an array of Slurm, PBS or
-/// HyperQueue, by their variables. Empty: both are those of a Slurm job array. Errors: ConfigError, also for
-/// a task beyond the shards.
+/// "2/8", from 0/8 to 7/8. "/8": the index is the number of this task in an array of Slurm, PBS or
+/// HyperQueue, from the environment. Empty: index and count are those of a Slurm job array. Errors:
+/// ConfigError, also for a task beyond the shards.
 Shard parse_shard(const std::string& text);
 
-/// Digest of all keys of the experiment but its name: equal for the same simulation, whatever study it is in.
+/// Digest of all keys of the experiment except its name: equal for the same simulation in any study.
 std::string content_hash(const SuiteConfiguration& configuration);
-/// The same without seeds: equal for configurations that differ in seeds alone.
+/// Digest without seeds: equal for configurations that differ in seeds alone.
 std::string hash_without_seeds(const SuiteConfiguration& configuration);
 /// Digest of the names and contents of all configurations.
 std::string study_id(const Suite& suite);
 
-/// What a simulation costs, relative to others: workers times rounds, of all jobs.
+/// The relative cost of a simulation: workers times rounds, of all jobs.
 double expected_cost(const SuiteConfiguration& configuration);
 
 /// The configurations of one shard, as positions in ascending order. Shards have about the same expected

@@ -1,5 +1,5 @@
-// Attribution: which phase, rank and link the error of step time comes from, and what the steps of one result
-// wait for. Exact decompositions of means; the first says where time differs, not why.
+// Attribution: the phases, ranks and links from which the error of step time comes, and the waits in the
+// steps of one result. Exact decompositions of means: they show where times differ, not why.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -25,15 +25,16 @@ struct Contribution {
 };
 
 /// Largest first; the shares add up to the relative error of step time. With operations recorded, the time
-/// of load, query and exchange is divided by what the rank waited for: the time between the ends of two
-/// operations belongs to the later one. Pre: counted steps in simulation and measurement, as for compare().
+/// of load, query and exchange is divided by the operations for which the rank waited: the time between the
+/// ends of two operations belongs to the later one. Pre: counted steps in simulation and measurement, as for
+/// compare().
 std::vector<Contribution> attribution(const Results& simulated, const std::vector<Results>& measured);
 
 /// What the time of workers' steps is spent on, as shares of it that add up to 1.
 struct Binding {
   double computing = 0;
   double data = 0;      ///< waiting for samples
-  double decoding = 0;  ///< of samples that had arrived, and nothing else to do
+  double decoding = 0;  ///< decoding samples that had arrived, with nothing else to do
   double query = 0;
   double exchange = 0;
   /// Parts of `computing`, `data` and `decoding` that lie in the exchanges of other workers: these had
@@ -44,9 +45,9 @@ struct Binding {
   double slower_decoding = 0;
 };
 
-/// In rounds where all workers wait for each other, over servers or an all-reduce, what a worker waits for
-/// the last one of its round is divided by where that one's time exceeds its own. Elsewhere the phases of the
-/// steps count as they are. Empty without counted steps.
+/// For rounds in which all workers wait for each other, over servers or an all-reduce: the wait of a worker
+/// for the last one of its round is divided by the parts in which the time of that one exceeds its own. For
+/// other rounds the phases of the steps count as they are. Empty without counted steps.
 std::optional<Binding> binding(const RunInfo& info, const Journal& journal);
 /// An object with the names of the members; null: none.
 nlohmann::json to_json(const std::optional<Binding>& binding);

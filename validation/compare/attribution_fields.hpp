@@ -1,4 +1,4 @@
-// Keys of what binds, in documents.
+// Keys of Binding in documents.
 #pragma once
 
 #include "validation/compare/attribution.hpp"

@@ -16,7 +16,7 @@
 
 namespace tandem::validation {
 
-/// What an ensemble of simulations says about a figure, and how many measured runs it holds.
+/// The interval of a figure by an ensemble of simulations, and how many measured runs are in it.
 struct EnsembleInterval {
   double low = 0;
   double high = 0;

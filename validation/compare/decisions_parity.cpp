@@ -56,7 +56,7 @@ std::map<Party, Log> logs_of(const Results& results, bool with_caches) {
   std::map<Party, Log> logs;
   std::map<Party, VersionBlocks> servers;
   for (const auto& record : results.journal.decisions) {
-    // Reads end earlier or later among requests; what follows from them at once is compared.
+    // Reads end earlier or later among requests. The decisions that follow them immediately are compared.
     if (record.side == "cache" && (!with_caches || record.decisions.empty())) continue;
     // A job that started again continues from the state before; that is no decision.
     if (sync::restored_state(record.event)) continue;
@@ -85,8 +85,8 @@ std::string show(const Log& log, std::size_t at) {
 }
 
 std::optional<std::string> first_other_decision(const Results& simulated, const Results& measured) {
-  // When a job starts again, caches are empty or, with data.keep, have what was left. Which node a directory
-  // names depends on what has arrived there.
+  // When a job starts again, caches are empty or, with data.keep, have what they had. Which node a directory
+  // names depends on the order of the messages there.
   const bool with_caches = !caches_serve_several(simulated.info) && measured.info.generations.empty() &&
                            simulated.info.experiment.data.peers != Peers::directory;
   const auto ours = logs_of(simulated, with_caches);

@@ -85,7 +85,7 @@ std::string target_sentence(const Contender& best, const Group& group) {
   return text + " " + exchanges_text(best, baseline) + ".";
 }
 
-/// What a speed-up in throughput does not say.
+/// A limit of a speed-up in throughput, in words.
 std::string caveat_of(const Contender& best, const Contender* other, bool is_accuracy_known) {
   if (other != nullptr && best.exchanges.differ_from(other->exchanges))
     return is_accuracy_known
@@ -236,7 +236,7 @@ void warn_of_overlaps(const std::vector<Group>& groups, std::vector<std::string>
   std::size_t count = 0;
   std::string shown;
   for (const auto& group : groups) {
-    // By time to the target another order may hold.
+    // The order by time to the target may be another one.
     if (group.size() < 2 || first_at_target(group) != nullptr) continue;
     const Contender& best = *fastest_of(group);
     const Contender* rival = rival_of(best, group);

@@ -1,4 +1,4 @@
-// The first sentence of a report: which configuration is best, in words, with what a speed-up does not say. A
+// The first sentence of a report: which configuration is best, in words, and what a speed-up does not say. A
 // pure function of plain figures; the texts are for people.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace tandem::validation {
 
-/// How often a configuration exchanges, and how old the models are that its workers compute on. Throughput
+/// How often a configuration exchanges, and the age of the models on which its workers compute. Throughput
 /// counts local steps, whatever they cost in accuracy.
 struct Exchanges {
   double steps = 1;      ///< of a worker, from one exchange to the next; mean
@@ -35,11 +35,11 @@ struct Contender {
   std::optional<Interval>
       interval{};  ///< of the throughput, from an ensemble of simulations; none: one simulation
   Exchanges exchanges{};
-  bool has_accuracy = false;                ///< an accuracy was evaluated
-  std::optional<double> learning_rate{};    ///< none: nothing is learnt
-  std::optional<double> target{};           ///< accuracy
-  std::optional<double> time_to_target{};   ///< simulated seconds; none: not known, or not reached
-  std::string baseline{};                   ///< name of the one that speed-ups are over; empty: none
+  bool has_accuracy = false;               ///< an accuracy was evaluated
+  std::optional<double> learning_rate{};   ///< none: nothing is learnt
+  std::optional<double> target{};          ///< accuracy
+  std::optional<double> time_to_target{};  ///< simulated seconds; none: not known, or not reached
+  std::string baseline{};  ///< name of the configuration to which speed-ups are relative; empty: none
   std::optional<double> speed_up{};         ///< in throughput
   std::optional<double> target_speed_up{};  ///< in time to the target
 };
@@ -49,14 +49,14 @@ struct Headline {
   std::vector<std::string> warnings{};
 };
 
-/// The best by time to the target where that is known, else by throughput, with what that leaves out. With
-/// several groups: how often each configuration is the best one, and the largest speed-up. Empty without
-/// contenders. Warns where configurations exchange differently and no accuracy says what that costs, where
-/// accuracies of very different numbers of updates have one learning rate, and where the intervals of the
-/// best ones overlap.
+/// The best by time to the target where that is known, otherwise by throughput, with the limits of that
+/// figure. With several groups: how often each configuration is the best one, and the largest speed-up.
+/// Empty without contenders. Warns where configurations exchange differently and no accuracy shows the cost,
+/// where accuracies of very different numbers of updates have one learning rate, and where the intervals of
+/// the best ones overlap.
 Headline headline_of(const std::vector<Contender>& contenders);
 
-/// The first two of its warnings. Other comparisons than that of a headline need them too.
+/// The first two of these warnings, for other comparisons than that of a headline.
 std::vector<std::string> exchange_warnings(const std::vector<Contender>& contenders);
 
 /// The question of several jobs (RunInfo::question) in one line; empty where none is known.

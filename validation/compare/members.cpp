@@ -20,7 +20,7 @@ constexpr double process_delay_s = 0.1;
 
 using Key = std::pair<int, std::int64_t>;
 
-/// What one result says.
+/// The members of one result.
 struct World {
   std::string name;  ///< "the simulation", or the directory of a measured run
   std::map<Key, Occupant> occupants;

@@ -37,15 +37,15 @@ struct Members {
   MembersFigure arrivals{};      ///< while the job ran
   MembersFigure lost_samples{};  ///< NaN: not known
   int batch = 0;                 ///< of a worker's step
-  /// In which machines and departures the simulation and a measured run differ, in words, though both draw
-  /// them alike. Empty: in none.
+  /// In words, the machines and departures in which the simulation and a measured run differ, though both
+  /// draw the same. Empty: none.
   std::vector<std::string> differences{};
-  /// Departures and arrivals of only one of the two, after training had ended in the other.
+  /// Departures and arrivals in only one of the two, after training had ended in the other.
   int after_the_end = 0;
 
-  /// Largest difference of the time of a departure that both have; none: there is none.
+  /// Largest difference of the time of a departure that both have; none: no such departure.
   std::optional<double> largest_shift() const;
-  /// Mean over departures that have it.
+  /// Mean over the departures with this lag.
   BothWorlds mean(BothWorlds ComparedOccupant::*lag) const;
   /// Difference of the lost samples (simulated - measured) per departure; none without departures.
   std::optional<double> lost_per_departure() const;

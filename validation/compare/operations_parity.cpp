@@ -44,11 +44,12 @@ bool may_join_reads(const Results& results) {
   return data.cache_capacity < largest * (std::int64_t{data.prefetch} + 1);
 }
 
-/// What a cache node with several workers reads depends on the order of their requests, and so does what it
-/// asks stores for. A store with several cache nodes reads in the order of theirs. A tier on a disk writes
-/// what has arrived. What another node has depends on what has arrived there, and so does what a directory
-/// answers, and all that follows from its answers. Where a policy plans with the whole run, a batch may find
-/// that a sample of the plan is in flight, or ask for it before the plan does.
+/// Whether reads depend on the order of messages. The reads of a cache node with several workers, and its
+/// requests to stores, depend on the order of the workers' requests. A store with several cache nodes reads
+/// in the order of theirs. A tier on a disk writes samples that have arrived. Deliveries of another node
+/// depend on the samples that have arrived there; so do the answers of a directory, and everything that
+/// follows from them. Where a policy plans with the whole run, a batch may find that a sample of the plan is
+/// in flight, or request it before the plan does.
 bool are_reads_timed(const Results& results) {
   const RunInfo& info = results.info;
   const bool joins = count_of(info, "cache-node") > 0 && may_join_reads(results);
@@ -72,7 +73,7 @@ bool depends_on_arrival(const RunInfo& info, bool is_timed, const OperationRecor
          (is_timed || asks_peers || info.experiment.data.disk_capacity > Bytes(0));
 }
 
-/// Only the simulation has ranks that read a mounted storage for cache nodes, and send what they have read.
+/// Only the simulation has ranks that read a mounted storage for cache nodes, and send the samples.
 bool is_of_mounted_store(const RunInfo& info, const OperationRecord& record) {
   const auto rank = static_cast<std::size_t>(record.rank);
   if (info.experiment.data.store != StoreAccess::mounted || rank >= info.roles.size()) return false;

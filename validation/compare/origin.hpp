@@ -11,10 +11,10 @@ namespace tandem::validation {
 /// Whether a difference of two results is an error of the simulation.
 struct Origin {
   std::string difference{};  ///< "the simulation used the links of lab.xml, ..."; empty: none known
-  std::string unknown{};     ///< what the results do not say, because an older version wrote them
+  std::string unknown{};     ///< facts that the results do not have, because an older version wrote them
 };
-/// A measurement on this machine's own network or devices is not what a simulation of the platform's
-/// predicts. `simulated`: the simulation or the witness.
+/// A simulation of the platform does not predict a measurement on this machine's own network or devices.
+/// `simulated`: the simulation or the witness.
 Origin origin_of(const RunInfo& simulated, const RunInfo& measured);
 
 }  // namespace tandem::validation

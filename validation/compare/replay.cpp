@@ -30,8 +30,8 @@ int workers_of(const RunInfo& info) {
   return static_cast<int>(std::count(info.roles.begin(), info.roles.end(), "worker"));
 }
 
-/// A fresh policy object: what it decides on a recorded event, both as text. Errors: ConfigError when the
-/// text is not an event.
+/// A new policy object: its decision on a recorded event, both as text. Errors: ConfigError when the text is
+/// not an event.
 using Decider = std::function<std::string(const std::string& event)>;
 
 /// Of a policy whose state a resumed job restores first, and which a generation with other workers has anew.
@@ -123,8 +123,8 @@ Decider cache_of(const RunInfo& info, Rank rank) {
                                                      workers_of(info), "");
   return [data, index, nodes, jobs, policy = std::shared_ptr<cache::CachePolicy>(),
           has_started = false](const std::string& event) mutable -> std::string {
-    // Each generation of a job begins with an empty cache. A node that comes back hears of other nodes before
-    // it starts; what a tier has kept is an event before that, too.
+    // Each generation of a job begins with an empty cache. A node that comes back gets events about other
+    // nodes before it starts. What a tier has kept is an event before the start, too.
     const bool begins = event == cache::new_policy_text, starts = event == started_cache;
     if (policy == nullptr || begins || (starts && has_started))
       policy = data->make_cache_policy(index, nodes, jobs);
@@ -168,7 +168,7 @@ class Fresh {
         replays_caches_(ResolvedExperiment(info.experiment).cache->needs.manifest ||
                         info.experiment.data.peers == Peers::directory) {}
 
-  /// What the rank of the record decides now; none when its decisions are not replayed.
+  /// The decision of the record's rank in the replay; none when its decisions are not replayed.
   std::optional<std::string> decide_again(const DecisionRecord& record) {
     const Side* side = find_side(record.side);
     if (side == nullptr || (record.side == "cache" && !replays_caches_)) return std::nullopt;

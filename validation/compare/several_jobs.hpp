@@ -1,5 +1,5 @@
-// Several jobs of one configuration, which shared a platform: what their results say of all of them together,
-// simulated and measured. Each job is compared as any other (compare.hpp).
+// Several jobs of one configuration, which shared a platform: the figures of all of them together, simulated
+// and measured. Each job is compared as any other (compare.hpp).
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace tandem::validation {
 
-/// The results of one of several jobs, with what the summary of all says of it. Errors: ConfigError.
+/// The results of one of several jobs, with its figures from the summary of all. Errors: ConfigError.
 Results read_job(const std::string& directory, const std::string& job);
 
 struct SeveralJobs {
@@ -20,8 +20,8 @@ struct SeveralJobs {
   };
   std::string name;  ///< of the configuration
   std::vector<Job> jobs{};
-  /// "makespan" of all; where the jobs were also alone "jain_index" and the least and the largest slow-down;
-  /// where they share a cache its hit ratios. Only what the simulation and all measurements have.
+  /// "makespan" of all. If the jobs were also alone: "jain_index", and the least and the largest slow-down.
+  /// If they share a cache: its hit ratios. Only figures that the simulation and all measurements have.
   std::vector<Figure> figures{};
 };
 

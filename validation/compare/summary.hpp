@@ -21,7 +21,7 @@ struct VariantResults {
   std::string algorithm{};           ///< within the group; empty: as `name`
   bool calibration = false;          ///< of the calibration set; else of the hold-out set
   std::optional<Results> witness{};  ///< the MPI program itself on SimGrid's MPI (SMPI)
-  int draws = 1;                     ///< simulations of which `simulated` has the median throughput
+  int draws = 1;  ///< number of simulations; `simulated` is the one with the median throughput
 };
 
 /// One configuration after its comparison, without its records.
@@ -38,7 +38,7 @@ struct Compared {
   double calibration_load = 0;             ///< the same while the profile of the simulation was measured
   double cpu_wait_share = 0;               ///< longest wait of a rank for a CPU core, of the makespan
   Exchanges exchanges{};                   ///< as simulated
-  bool revokes_nothing = false;            ///< starts again in the simulation only (run.revoke none)
+  bool revokes_nothing = false;            ///< the job starts again in the simulation only (run.revoke none)
   bool has_accuracy = false;               ///< the simulation evaluated an accuracy
   double learning_rate = 0;                ///< of the simulation
   std::vector<std::string> question{};     ///< RunInfo::question of the simulation
@@ -72,8 +72,8 @@ struct Ranking {
   std::vector<RankedVariant> variants{};  ///< fastest measured first
   std::optional<double> spearman{};       ///< rank correlation of the two orders; none with one variant
   std::optional<double> kendall{};
-  /// Variants whose measured throughputs differ by less than this tie: repeated runs swap them too. At least
-  /// `smallest_tie`; more where repeated runs differed more.
+  /// Variants whose measured throughputs differ by less than this tie, because repeated runs swap them, too.
+  /// At least `smallest_tie`; more if repeated runs differed more.
   static constexpr double smallest_tie = 0.03;
   double tie = smallest_tie;
   bool same_order = true;  ///< up to ties

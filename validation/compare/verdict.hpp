@@ -34,9 +34,9 @@ struct Evidence {
   /// Configurations whose profile was measured while other programs used the machine, and the largest share.
   int disturbed_calibration = 0;
   double calibration_load = 0;
-  /// Why the differences of configurations are no errors of a prediction; empty: they are.
+  /// Why the differences of configurations are not errors of a prediction; empty: they are.
   std::string other_origin{};
-  /// In which machines simulation and measurement differ, though both draw the same; empty: in none.
+  /// The machines in which simulation and measurement differ, though both draw the same; empty: none.
   std::string other_members{};
   /// Machines depart only in the simulation: the job starts again, and run.revoke is none.
   bool revokes_nothing = false;
@@ -48,13 +48,13 @@ struct Evidence {
   /// such difference, and the variants. Empty: the orders are equal up to ties.
   std::string swapped{};
   double swapped_gap = 0;
-  std::vector<std::string> warnings{};  ///< what a reader has to know although the errors are small
+  std::vector<std::string> warnings{};  ///< facts that a reader has to know although the errors are small
 };
 
 struct Judgement {
   Verdict verdict = Verdict::failed;
   std::vector<std::string> reasons{};  ///< why it is not simply "passed"
-  std::vector<std::string> advice{};   ///< of an inconclusive one: what to do
+  std::vector<std::string> advice{};   ///< of an inconclusive verdict: what to do
 };
 
 /// Failed: a configuration failed, the work differed, or an error or the ranking is wrong by more than the

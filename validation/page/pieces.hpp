@@ -8,7 +8,7 @@ namespace tandem::validation::pieces {
 /// With {{title}}, {{style}}, {{data}}, {{chart_library}}, {{base}}, {{blocks}} and {{scripts}}.
 extern const std::string_view page;
 extern const std::string_view style;
-extern const std::string_view base;       ///< what all scripts share
+extern const std::string_view base;       ///< the common part of all scripts
 extern const std::string_view blocks;     ///< draws headings, notes and tables
 extern const std::string_view cache;      ///< draws miss ratios over the capacity
 extern const std::string_view charts;     ///< draws the charts over all configurations of a report

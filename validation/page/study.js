@@ -14,7 +14,7 @@
   };
   const isNumeric = across !== null && across.numbers.length > 0;
 
-  // ---- Names next to what they name ----
+  // ---- Names next to their lines ----
 
   const font = `13px ${Chart.defaults.font.family}`;
   const widthOf = (() => {

@@ -74,7 +74,7 @@ std::vector<StudyAxis> axes_of(const Simulations& worked) {
   return axes;
 }
 
-/// Workers go across; else the axis of numbers with the most values, else the one of words.
+/// Workers are across; otherwise the axis of numbers with the most values, otherwise the one of words.
 void choose_across(std::vector<StudyAxis> axes, Answer& answer) {
   if (!axes.empty()) {
     const auto rank = [](const StudyAxis& axis) {

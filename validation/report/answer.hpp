@@ -1,5 +1,6 @@
-// The answer of a study: what is asked, what is compared, and which variant is best where. The terminal's
-// text, the pages, study.csv and the key `answer` of report.json are all written from this one model. Pure.
+// The answer of a study: the question, what is compared, and which variant is best at each place of the
+// grid. The terminal's text, the pages, study.csv and the key `answer` of report.json are all written from
+// it. Pure.
 #pragma once
 
 #include <limits>
@@ -22,7 +23,7 @@ struct StudyAxis {
   std::vector<std::string> values;  ///< numbers rise; words are in the order of the suite
   std::vector<double> numbers;      ///< of the values, if all are numbers of one unit; else empty
 
-  /// "workers 8", "bucket bytes 64KiB", "cold true"; "quad" of a value that speaks for itself.
+  /// "workers 8", "bucket bytes 64KiB", "cold true"; a word without the name of its axis: "quad".
   std::string named(const std::string& value) const;
 };
 
@@ -37,17 +38,17 @@ struct Measure {
 
 /// A measure of a cell, over its seeds.
 struct Estimate {
-  enum class Place { behind, equal, best };  ///< `equal`: to the best one
+  enum class Place { behind, equal, best };  ///< `equal`: as good as the best one
   double mean =
       std::numeric_limits<double>::quiet_NaN();  ///< NaN: not known, or a seed did not reach the target
   double deviation = std::numeric_limits<double>::quiet_NaN();  ///< of the sample; NaN: one seed
-  /// How many times as good as the baseline; of an accuracy, the difference. NaN: no baseline.
+  /// Over the baseline: how many times as good; of an accuracy, the difference. NaN: no baseline.
   double gain = std::numeric_limits<double>::quiet_NaN();
   Place place = Place::behind;
 };
 
-/// The part of the workers' time that is the longest. Waiting in exchanges belongs to what the last worker of
-/// the round did (Binding in attribution.hpp).
+/// The longest part of the workers' time. Waiting in exchanges is counted as what the last worker of the
+/// round did meanwhile (Binding in attribution.hpp).
 struct Bottleneck {
   std::string part;  ///< "computing", "exchange", "data", "decoding samples" ...; empty: not known
   double share = 0;  ///< of the makespan
@@ -65,16 +66,16 @@ struct AnswerRow {
   std::string variant;                           ///< or a value of Answer::down
   std::vector<std::optional<AnswerCell>> cells;  ///< one per column
   /// Along workers: throughput per worker over that of the first known cell; NaN where a cell is missing.
-  /// Else empty.
+  /// Empty along other axes.
   std::vector<double> efficiency;
   std::optional<int> knee;  ///< of knee_of()
   std::string bottlenecks;  ///< "computing at 8 to 64 workers, exchange at 128 workers"
 };
 
-/// The variants along one axis, with all other axes at one value.
+/// The variants along one axis; all other axes have one value.
 struct AnswerPanel {
   std::string title;                 ///< "quad, batch 32"; empty: the only one
-  std::string baseline;              ///< the variant that gains are over; empty: none
+  std::string baseline;              ///< variant to which gains are relative; empty: none
   std::vector<std::size_t> columns;  ///< positions among the values of the axis across; {0} without one
   std::vector<AnswerRow> rows;
 };
@@ -85,8 +86,8 @@ struct Answer {
   std::vector<std::string> points;  ///< more sentences: the baseline, each panel, scaling, the bottlenecks
   std::vector<Measure> measures;
   std::optional<StudyAxis> across;
-  std::optional<StudyAxis> down;  ///< where there is one variant only: whose values the rows are in its place
-  std::vector<StudyAxis> others;  ///< which panels differ in
+  std::optional<StudyAxis> down;  ///< with one variant only: the axis whose values are the rows
+  std::vector<StudyAxis> others;  ///< axes in which panels differ
   std::vector<AnswerPanel> panels;
   double knee_share = 0;  ///< of knee_of()
 
@@ -105,23 +106,22 @@ std::string place_text(Estimate::Place place);
 
 /// "cache capacity" of data.cache_capacity, "transience mean" of transience.options.mean.
 std::string axis_name(const std::string& key);
-/// The keys of the grid that vary, and are not of the variant.
+/// The keys of the grid that vary, except those of the variant.
 std::vector<std::string> grid_keys(const Study& study);
 /// The value of a key of the grid; empty: it does not vary.
 std::string coordinate(const StudyConfiguration& configuration, const std::string& key);
 
-/// Two estimates are equal when they differ by less than 1 %, by
-/// less than twice the standard error of their differences over common seeds, or when the intervals of their
-/// ensembles overlap. An axis whose value follows from that of another one is left out. Configurations that
-/// failed are left out.
+/// Two estimates are equal in three cases: they differ by less than 1 %; they differ by less than twice the
+/// standard error of their differences over common seeds; the intervals of their ensembles overlap. Axes
+/// whose value follows from another axis are left out, and so are configurations that failed.
 Answer answer_of(const Study& study);
 
-/// Writes text and points. Pre: everything else is known. For answer_of().
+/// Writes text and points, for answer_of(). Pre: everything else is known.
 void put_in_words(Answer& answer, const Study& study);
 
 /// "1,240 samples/s", "3.00 ± 0.12 s", "0.8612"; "not reached" or "-" for NaN.
 std::string estimate_text(const Measure& measure, const Estimate& estimate);
-/// The same without its unit, and the unit: that which suits `reference`.
+/// The number without its unit, and the unit: the one that suits `reference`.
 std::string number_text(const Measure& measure, const Estimate& estimate, double reference);
 std::string unit_text(const Measure& measure, double reference);
 /// "1.50x"; of an accuracy "+0.012"; "-" for NaN.

@@ -78,7 +78,7 @@ std::string range_name(const Answer& answer, std::size_t first, std::size_t last
   return one == two ? answer.across->named(one) : answer.across->name + ' ' + one + " to " + two;
 }
 
-/// What is the same at columns that follow each other is said once: "x at 8 to 64 workers, y at 128 workers".
+/// Text that is the same at neighbouring columns is printed once: "x at 8 to 64 workers, y at 128 workers".
 /// Columns of words are listed.
 std::string along(const Answer& answer, const std::vector<std::pair<std::size_t, std::string>>& at_columns) {
   Names parts;

@@ -63,7 +63,7 @@ Table results_table(const json& document) {
   return table;
 }
 
-/// What the ratios of caches that were not yet full do not say; empty: none was for long.
+/// The limit of the ratios of caches that were not yet full; empty: none was for long.
 std::string filling_note(const json& document) {
   constexpr double little = 0.01;
   for (const auto& own : document.at("results"))

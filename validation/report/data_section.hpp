@@ -1,5 +1,4 @@
-// How samples reached the workers of jobs with cache nodes, in reports: what they say of it, and tables.
-// Pure.
+// Reports of how samples reached the workers of jobs with cache nodes: data and tables. Pure.
 #pragma once
 
 #include <optional>
@@ -11,10 +10,10 @@
 
 namespace tandem::validation {
 
-/// Epochs that a page draws; summary.json has all.
+/// Limit of the epochs that a page draws; summary.json has all.
 inline constexpr std::size_t most_epochs = 60;
 
-/// What charts show of one run.
+/// The epochs that charts show of one run.
 std::vector<DataEpoch> data_epochs(const DataFigures& data);
 
 /// None for jobs without cache nodes.
@@ -23,7 +22,7 @@ std::optional<Worlds<DataParts>> data_of_worlds(const Summary& simulated, const 
 
 /// One row per configuration and part (cold, warm); empty: no configuration has cache nodes.
 Table data_table(const Report& report);
-/// Why Belady's bound is not known, in a sentence for each reason.
+/// One sentence for each reason why Belady's bound is not known.
 std::vector<std::string> missing_optima(const Report& report);
 /// One row per class and part, of a configuration.
 Table classes_table(const Worlds<DataParts>& data);

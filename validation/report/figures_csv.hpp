@@ -7,11 +7,11 @@
 
 namespace tandem::validation {
 
-/// figures.csv, a line per figure of each configuration that was compared: configuration, job (of several; of
-/// figures of all jobs, and where the configuration is one job, empty), figure (key), unit, simulated,
-/// measured (mean over repetitions), error, noise_floor. Figures of single ranks are left out. With cache
-/// nodes also where samples came from, as "cold.CLASS.samples", "warm.CLASS.bytes" and "...blocked_s",
-/// measured in the first run. Empty: not known, or none.
+/// figures.csv, one line per figure of each configuration that was compared. Columns: configuration, job,
+/// figure (key), unit, simulated, measured (mean over repetitions), error, noise_floor; empty: not known, or
+/// none. The job is empty for a configuration with one job, and for figures of all jobs. Figures of single
+/// ranks are left out. With cache nodes, lines such as "cold.CLASS.samples", "warm.CLASS.bytes" and
+/// "...blocked_s" say where samples came from, measured in the first run.
 std::string figures_csv(const Report& report);
 
 }  // namespace tandem::validation

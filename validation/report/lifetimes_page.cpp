@@ -33,7 +33,7 @@ std::string name_of_group(const json& group) {
   return name;
 }
 
-/// What the script draws.
+/// The data that the script draws.
 json chart_data(const json& document) {
   json data = {{"last_s", document.at("last_s")},
                {"chosen", document.at("chosen").at("name")},

@@ -6,8 +6,8 @@
 
 namespace tandem::validation {
 
-/// `document`: what `tandem fit lifetimes --json` prints of lifetimes; besides, each model has `points`:
-/// pairs of an age in seconds and the share that is alive.
+/// `document`: the part of `tandem fit lifetimes --json` about lifetimes. In addition, each model has
+/// `points`: pairs of an age in seconds and the share that is alive.
 std::string lifetimes_html(const nlohmann::json& document);
 /// Writes report.json, report.md and report.html. Errors: WorldError when a file cannot be written.
 void write_lifetimes_report(const std::string& directory, const nlohmann::json& document);

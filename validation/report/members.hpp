@@ -1,4 +1,4 @@
-// Machines that depart and arrive, in reports: what a report says of them, and its tables. Pure.
+// Reports of machines that depart and arrive: data and tables. Pure.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace tandem::validation {
 
-/// Slots that a page shows one by one; those with departures come first.
+/// Limit of the slots that a page shows one by one.
 inline constexpr std::size_t most_slots = 16;
 
 /// The slots that are shown, in ascending order: those with the most machines, in any of these results.
@@ -28,9 +28,9 @@ struct MemberEvent {
   std::string host{}, event{}, cause{};
   std::int64_t view = 0;
 };
-/// What a page of one result says.
+/// The members on the page of one result.
 struct MembersOfResult : MembersOfRun {
-  std::vector<MemberEvent> events{};  ///< the first ones
+  std::vector<MemberEvent> events{};  ///< the first ones, of which there may be more
   std::size_t events_left_out = 0;
   std::string summary{};  ///< a sentence
 };
@@ -38,17 +38,17 @@ struct MembersOfResult : MembersOfRun {
 std::optional<MembersOfResult> members_of_result(const Results& results);
 Table events_table(const MembersOfResult& members);
 
-/// What a report says of a configuration's members; none without.
+/// The members of a configuration in a report; none: it has no members.
 std::optional<ReportMembers> report_members(const std::optional<Members>& members);
-/// The same, of each machine, and both worlds as members_of_run().
+/// The members with each machine; both worlds as members_of_run().
 std::optional<ShownMembers> shown_members(const Results& simulated, const Results& measured,
                                           const std::optional<Members>& members);
 
-/// Of one slot. None where no machine may depart.
+/// The members of one slot within a window. None where no machine may depart.
 std::optional<WindowMembers> members_in_window(const Results& results, int slot, double begin, double length);
 
-/// In how many configurations machines were the same, and by how much lost samples differ; empty without
-/// members.
+/// In how many configurations both worlds had the same machines, and by how much lost samples differ. Empty
+/// without members.
 std::string members_text(const Report& report);
 /// One row per configuration that has members: departures, arrivals, lags, lost samples. Empty: there are
 /// none.
@@ -57,7 +57,8 @@ Table members_table(const Report& report);
 Table occupants_table(const ShownMembers& members);
 /// A section with members_table() and what its columns mean; nothing without members.
 void add_members(const Report& report, Page& page);
-/// The differences of a configuration's members in words, and those after the end; empty without.
+/// The differences between the members of both worlds, in words, and those after the end. Empty without
+/// members.
 std::vector<std::string> members_notes(const ReportConfiguration& configuration);
 
 }  // namespace tandem::validation

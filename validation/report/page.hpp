@@ -22,14 +22,14 @@ struct Cell {
     beyond,
     badge,
     best
-  };  ///< beyond a limit; a state like "passed"; bold, or with a star
+  };  ///< beyond a limit; a state like "passed"; highlighted: bold, or with a star
   Cell(std::string own_text, Mark own_mark = Mark::none, std::string own_hint = {})
       : text(std::move(own_text)), mark(own_mark), hint(std::move(own_hint)) {}
   Cell(const char* own_text) : text(own_text) {}
 
   std::string text;  ///< "-": not known
   Mark mark = Mark::none;
-  std::string hint;  ///< shown on HTML pages when the cell is pointed at
+  std::string hint;  ///< shown on HTML pages under the mouse pointer
 };
 
 /// Columns of words are aligned to the left, columns of figures to the right. The first column names the row.
@@ -78,7 +78,7 @@ struct Code {
 struct Tile {
   std::string name;
   std::string value;
-  std::string hint;  ///< shown when the tile is pointed at
+  std::string hint;  ///< shown under the mouse pointer
 };
 struct Tiles {
   std::vector<Tile> tiles;
@@ -87,7 +87,7 @@ struct Tiles {
 struct Banner {
   std::string state;
   std::string text;
-  std::vector<std::string> points = {};  ///< reasons, and what to do
+  std::vector<std::string> points = {};  ///< reasons and advice
 };
 /// The answer to the question of a report, in a box.
 struct AnswerBox {
@@ -99,7 +99,7 @@ struct AnswerBox {
 struct Charts {
   std::vector<Chart> charts;
 };
-/// A part that HTML pages fold.
+/// A part that HTML pages show folded.
 struct Details {
   std::string title;
   std::vector<Block> content;
@@ -128,7 +128,7 @@ struct Page {
   }
 };
 
-/// How a column of a table reads in each of the objects that are the rows.
+/// How a column of a table is read from the object of a row.
 template <class Object>
 struct ColumnOf {
   std::string name;
@@ -148,13 +148,13 @@ Table table_of(const std::vector<const Object*>& rows,
 }
 /// Only the named columns.
 Table narrowed(Table table, const std::vector<std::string>& names);
-/// Without the columns in which no row has more than "-"; the first column stays.
+/// Without the columns in which every row has "-"; the first column stays.
 Table without_empty_columns(Table table);
 
 /// For a terminal, without the title.
 std::string to_text(const Page& page);
 std::string to_markdown(const Page& page);
-/// One self-contained HTML page. `data` is what the charts show, `scripts` draw them.
+/// One self-contained HTML page. `scripts` draw the charts from `data`.
 std::string to_html(const Page& page, nlohmann::json data, const std::vector<std::string_view>& scripts);
 
 /// Writes report.json, report.md and report.html. Errors: WorldError when a file cannot be written.

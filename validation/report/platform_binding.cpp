@@ -45,7 +45,7 @@ double routes_at_once(const std::string& sharing, double routes) {
   return sharing == "FATPIPE" ? 1.0 : sharing == "SPLITDUPLEX" ? routes / 2 : routes;
 }
 
-/// The routes over a link, of hosts and of those that they stand for.
+/// The routes over a link, of the hosts and of those that they represent.
 struct Routed {
   double routes = 0;
   std::set<std::string> in_all;  ///< hosts that each of them begins or ends at
@@ -79,7 +79,7 @@ std::vector<std::string> busiest_links(const PlatformParts& platform) {
     double routes = use->second.routes;
     const auto& ends = use->second.in_all;
     for (const auto& host : ends) routes /= weights.at(host);
-    // Those that the owner of a link stands for are its partners, too: there and back.
+    // The hosts that the owner of a link represents are its partners, too: there and back.
     if (ends.size() == 1 && partners.between(*ends.begin(), *ends.begin()))
       routes += 2 * (weights.at(*ends.begin()) - 1);
     const double load = loads[use->first] = routes_at_once(link.sharing, routes) / link.bytes_per_s;

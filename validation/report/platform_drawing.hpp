@@ -1,5 +1,5 @@
-// A platform as a drawing: hosts, what connects them, and what connects that. Derived from nothing but
-// routes. Pure.
+// A platform as a drawing: hosts, the networks that connect them, and the networks that connect those.
+// Derived from routes alone. Pure.
 #pragma once
 
 #include <optional>
@@ -10,14 +10,12 @@
 
 namespace tandem::validation {
 
-/// Pre: at least one host.
-///
-/// Equal hosts of a node are drawn as one, with their number, if there are more than four; other equal nodes
-/// if there are more than two. What binds is drawn by itself, or with others that bind as much. Each link is
-/// in one text.
+/// More than four equal hosts of a node are drawn as one, with their number; so are more than two other
+/// equal nodes. Hosts and links that limit the job are drawn apart from those that do not. Each link is
+/// named in one text. Pre: at least one host.
 DrawnPlatform platform_drawing(const PlatformParts& platform);
 
-/// A heading and each of these drawings; nothing without them.
+/// Adds a heading and these drawings; nothing without drawings.
 void add_platforms(const std::optional<std::vector<DrawnPlatform>>& platforms, Page& page);
 
 }  // namespace tandem::validation

@@ -1,4 +1,4 @@
-// A platform of a report as data: what a job used of it, its parts, and the drawing that is made from them.
+// A platform of a report as data: how a job uses it, its parts, and the drawing that is made from them.
 #pragma once
 
 #include <cstddef>
@@ -9,14 +9,14 @@
 
 namespace tandem::validation {
 
-/// What a job used.
+/// How a job uses the platform.
 struct PlatformUse {
   std::string path{};
   Precision precision = Precision::fp32;
   std::vector<std::string> hosts{}, roles{};  ///< by rank
 };
 
-/// Names of what binds, of platform_binding.hpp.
+/// Names of the hosts and links that limit the job (platform_binding.hpp).
 struct PlatformBinding {
   std::vector<std::string> links{}, hosts{};
 
@@ -30,7 +30,7 @@ struct PlatformParts {
     double flops_per_s = 0;
     std::string precision{};  ///< of that rate; may be empty
     std::vector<std::string> roles{};
-    double stands_for = 1;  ///< for how many hosts of its kind
+    double stands_for = 1;  ///< number of hosts of its kind that it represents
   };
   struct Link {
     std::string name{};
@@ -58,17 +58,17 @@ struct DrawnLabel {
 struct DrawnRow : DrawnLabel {
   std::string kind{};  ///< "name", "about", "link"
 };
-/// A link between two children alone.
+/// A link that only two children use.
 struct DrawnLane : DrawnLabel {
   std::size_t from = 0, to = 0;  ///< indices of children
 };
 struct DrawnNode {
-  /// "host"; "switch", without a link between its children; "shared", with a link or more that all messages
-  /// between them cross; "mesh", with others; "direct", the root where all links are lanes.
+  /// "host"; "switch": no link between its children; "shared": all messages between its children cross a
+  /// common link; "mesh": other links; "direct": a root whose links are all lanes.
   std::string kind{};
-  std::size_t count = 1;           ///< how many equal ones it stands for
-  bool binds = false;              ///< whether it, or what its children share, is what binds
-  std::vector<DrawnRow> rows{};    ///< what is written on it
+  std::size_t count = 1;           ///< how many equal ones it represents
+  bool binds = false;              ///< it, or a link that its children share, limits the job
+  std::vector<DrawnRow> rows{};    ///< texts in its box
   std::vector<DrawnLabel> link{};  ///< links to the node above it
   std::vector<DrawnNode> children{};
   std::vector<DrawnLane> lanes{};

@@ -120,7 +120,7 @@ std::string with_binds(const std::string& style_class, bool binds) {
   return style_class + (binds ? " binds" : "");
 }
 
-/// A direct link on its way down: it leaves one child, and has not come to the other.
+/// A direct link between two children: it has begun at one, and not reached the other.
 struct Lane {
   const DrawnLane* link;
   int x;
@@ -146,7 +146,7 @@ class Picture {
   }
 
  private:
-  /// Below what is there.
+  /// Below the present texts.
   void add_label(const std::string& text, int x, const std::string& classes) {
     const bool is_bold = classes.starts_with("name") || classes.ends_with("binds");
     const double size = classes.starts_with("name") ? 12.5 : 11.5;
@@ -159,7 +159,7 @@ class Picture {
     y_ += line_height * static_cast<int>(lines.size());
   }
 
-  /// With the links that begin at it below its rows.
+  /// Also adds the links that begin at the box, below its rows.
   void add_box(const DrawnNode& node, int x, std::vector<Lane>& starting, int ending) {
     const int top = y_;
     const std::string before = std::exchange(parts_, "");
@@ -228,7 +228,7 @@ class Picture {
   std::string title_;
   int width_;
   int y_ = 4;
-  std::string behind_;  ///< what is drawn first
+  std::string behind_;  ///< is drawn first
   std::string parts_;
 };
 

@@ -7,10 +7,9 @@
 
 namespace tandem::validation {
 
-/// From top to bottom: a node as a box, and below it, further
-/// right, its children, each on a line from it; what children share is a thick line. 460 pixels wide where
-/// the tree is not deep, with letters of 11.5 pixels or more. A whole SVG document, which HTML pages may
-/// contain as it is.
+/// A node is a box; its children are below it and further right, each on a line from it. A link that the
+/// children share is a thick line. 460 pixels wide unless the tree is deep, with letters of 11.5 pixels or
+/// more. A complete SVG document, which HTML pages may contain unchanged.
 std::string platform_svg(const DrawnPlatform& drawing);
 
 }  // namespace tandem::validation

@@ -1,4 +1,4 @@
-// Machines and what connects them as a tree, inferred from nothing but the routes between hosts. Pure.
+// Infers a tree of machines and networks from the routes between hosts alone. Pure.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace tandem::validation {
 struct HostRoutes {
   std::size_t hosts = 0;
   std::vector<std::optional<std::vector<int>>> routes;  ///< by from * hosts + to; absent: there is none
-  std::vector<int> kinds;  ///< by link: links of one kind have the same bandwidth and latency
+  std::vector<int> kinds;  ///< by link: links of one kind have equal bandwidth and latency
 };
 
 /// A host, or hosts that are connected at one point. Each link of the routes is in one place of the tree.
@@ -22,11 +22,11 @@ struct PlatformTree {
     std::vector<int> links;
   };
   std::vector<std::size_t> hosts;  ///< all below; of a leaf: itself
-  std::vector<int> own;  ///< links that only messages from and to its hosts cross, the nearest first
+  std::vector<int> own;  ///< links that only its hosts' messages to and from others cross, nearest first
   std::vector<PlatformTree> children;
   std::vector<int> shared;  ///< links that the messages between every two children cross
   std::vector<Direct> direct;
-  std::vector<int> mesh;  ///< other links between children: on some routes, and of no two children alone
+  std::vector<int> mesh;  ///< other links between children: on some routes, of more than one pair of children
 };
 
 /// Nodes are connected at one point if their routes to all others are the same, without the links of their

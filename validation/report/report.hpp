@@ -1,6 +1,6 @@
-// The report of a validation: report.json as data, and pages made from nothing but it. Writes files, opens no
-// network connection, and what it writes does not either. Times are in seconds, errors are ratios; NaN and
-// none: not known. report_fields.hpp has the keys.
+// The report of a validation: report.json as data, and pages made from it alone. Neither this code nor the
+// pages open network connections. Times are in seconds, errors are ratios; NaN and none: not known.
+// report_fields.hpp has the keys.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ struct ReportGates {
   Gate operations{}, decisions{}, replay{};
 };
 
-/// What summary.json says of one run, of which there are no errors.
+/// Figures of one run (summary.json) for which there are no errors.
 struct RunMetrics {
   std::int64_t samples = 0;
   std::optional<std::int64_t> applied_samples{}, pending_samples{};
@@ -57,11 +57,11 @@ struct ReportMembers {
   MembersFigure departures{}, arrivals{}, lost_samples{};
   std::optional<double> largest_shift_s{};       ///< of the time of a departure
   BothWorlds noticed_after_s{}, gone_after_s{};  ///< means, since departures
-  int batch = 0;                                 ///< of a worker
+  int batch = 0;                                 ///< batch size of a worker
   std::optional<double> lost_per_departure{};    ///< difference of the samples
   std::optional<double> lost_steps_per_departure{};
   std::vector<std::string> differences{};  ///< of machines and departures
-  int after_the_end = 0;  ///< how many are in one result only because training had ended in the other
+  int after_the_end = 0;                   ///< differences because training had ended in one result only
 };
 
 /// How samples reached workers.
@@ -138,7 +138,7 @@ struct MemberStay {
   std::int64_t machine = 0;
   bool arrived = false;  ///< while the job ran
   double joined_s = 0;
-  std::optional<double> departed_s{};  ///< none: it stayed
+  std::optional<double> departed_s{};  ///< none: it stayed to the end
   std::optional<double> gone_s{};
   std::string cause{};
 };
@@ -151,10 +151,10 @@ struct LaunchSpan {
   std::int64_t number = 0;
   double from_s = 0, to_s = 0;
 };
-/// What a timeline and a chart of live workers show of one run.
+/// The members of one run, for a timeline and a chart of live workers.
 struct MembersOfRun {
   double end_s = 0;                            ///< of the job
-  std::vector<std::pair<double, int>> live{};  ///< workers, from a time on
+  std::vector<std::pair<double, int>> live{};  ///< time of a change, and workers from then on
   std::size_t slots_left_out = 0;
   std::vector<MemberSlot> slots{};
   std::vector<std::pair<double, double>> pauses{};
@@ -207,20 +207,20 @@ struct ConfigurationDetail {
   Timeline timeline{};
 };
 
-/// What the report says of one configuration.
+/// One configuration in the report.
 struct ReportConfiguration {
   std::string name{}, group{}, algorithm{};
   std::string set{};      ///< "all", "hold-out", "calibration"
   std::string failure{};  ///< empty: none; otherwise nothing below is known
   std::size_t repetitions = 0;
-  int draws = 0;  ///< simulations of which the one with the median throughput is compared
+  int draws = 0;  ///< number of simulations; that with the median throughput is compared
   int warmup_steps = 0;
   int unmatched_steps = 0;
   std::int64_t missed_deadlines = 0;  ///< of all repetitions
   double cpu_wait_share = 0;          ///< longest wait of a rank for a CPU core, of the makespan
   double other_load = 0;              ///< largest share of the cores that other programs used during a run
   double throttled = 0;               ///< largest share of the samples at which a GPU was throttled
-  std::string other_origin{};         ///< why the differences are no errors of a prediction; empty: they are
+  std::string other_origin{};         ///< why differences are not errors of a prediction; empty: they are
   ReportGates gates{};
   std::vector<ReportFigure> figures{};
   ReportMetrics metrics{};
@@ -231,7 +231,7 @@ struct ReportConfiguration {
   Worlds<RunInfo> environment{};  ///< without the experiment
   Experiment experiment{};
   std::vector<std::string> commands{};
-  /// Of the configurations with the largest errors, and some evenly chosen.
+  /// Known for the configurations with the largest errors, and some evenly chosen.
   std::optional<ConfigurationDetail> detail{};
 
   bool failed() const { return !failure.empty(); }
@@ -256,7 +256,7 @@ struct HostErrors {
 struct ReportProfile {
   std::string path{};
   std::vector<std::string> configurations{};  ///< that use it
-  std::optional<std::string> settings_of{};   ///< configuration whose settings were calibrated
+  std::optional<std::string> settings_of{};   ///< configuration with whose settings the calibration ran
   std::optional<std::string> date{}, machine{}, software{};
   std::optional<double> other_load{};  ///< of other programs
   std::optional<std::string> command{};
@@ -267,7 +267,7 @@ struct ReportProfile {
 struct ReportJobs {
   struct Job {
     std::string job{};
-    std::string configuration{};  ///< that has its figures
+    std::string configuration{};  ///< configuration that has its figures
     double start_s = 0;
   };
   std::string name{};
@@ -279,15 +279,15 @@ struct Report {
   int schema_version = report_schema_version;
   std::string title{};
   std::string question{};               ///< what was asked; empty: not known
-  std::string headline{};               ///< the best configuration in words
+  std::string headline{};               ///< which configuration is best, in words
   std::vector<std::string> warnings{};  ///< what a reader must know before the figures
   std::string state{};                  ///< "PASSED", "PASSED WITH WARNINGS", "INCONCLUSIVE" or "FAILED"
-  bool passed = false;                  ///< the first two
+  bool passed = false;                  ///< the state is one of the first two
   std::string verdict{};
   std::vector<std::string> reasons{}, advice{};
   double tolerance = 0;
   double margin = 0;          ///< of equivalence
-  double mape = 0, bias = 0;  ///< of step time in the headline's set
+  double mape = 0, bias = 0;  ///< of step time, in the first set
   WorstError worst{};
   std::vector<SetSummary> sets{};  ///< the headline's first
   std::vector<ReportConfiguration> configurations{};
@@ -296,7 +296,7 @@ struct Report {
   std::vector<ReportProfile> profiles{};
   std::optional<std::vector<DrawnPlatform>> platforms{};  ///< none: not known
   std::vector<std::string> phases{};                      ///< of a step
-  std::vector<std::string> commands{};                    ///< how to repeat everything
+  std::vector<std::string> commands{};                    ///< commands that repeat everything
 
   /// The configurations that were compared.
   std::vector<const ReportConfiguration*> compared() const;
@@ -314,7 +314,8 @@ struct ReportSource {
   std::vector<ReportJobs> several_jobs{};
 };
 
-/// How many configurations are shown in detail when there are more: the worst, and as many evenly chosen.
+/// Limit of the configurations that are shown in detail because of their errors; as many others are evenly
+/// chosen.
 inline constexpr std::size_t most_worst_details = 12;
 inline constexpr std::size_t most_even_details = 12;
 
@@ -326,7 +327,7 @@ Report make_report(std::vector<ReportConfiguration> configurations, const Valida
 Report make_report(const std::vector<VariantResults>& variants, const Validation& validation,
                    const ReportSource& source);
 
-/// The platforms of the configurations that were compared, and who used them.
+/// The platforms of the configurations that were compared, with their use.
 std::vector<PlatformUse> platforms_of(const Report& report);
 
 }  // namespace tandem::validation

@@ -1,5 +1,5 @@
-// The report of a validation for people: a table for the terminal, a Markdown page and an HTML page, all made
-// from nothing but report.json.
+// The report of a validation for people: a table for the terminal, a Markdown page and an HTML page, all
+// made from report.json alone.
 #pragma once
 
 #include <string>

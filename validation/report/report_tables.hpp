@@ -10,11 +10,11 @@ namespace tandem::validation {
 
 /// Figures of one configuration: simulated, measured, error.
 Table figures_table(const std::vector<ReportFigure>& figures);
-/// Errors over configurations. `tolerance`: above it the mean error of step time is marked.
+/// Errors over configurations. Mean errors of step time above `tolerance` are marked.
 Table errors_table(const std::vector<ErrorSummary>& errors, double tolerance);
 /// One row per configuration; a failed one has only its name and set.
 Table overview_table(const Report& report);
-/// Which phase, rank and link the error of step time comes from.
+/// The phases, ranks and links from which the error of step time comes.
 Table attribution_table(const ReportAttribution& attribution);
 /// Figures of the whole run.
 Table metrics_table(const ReportConfiguration& configuration);

@@ -1,5 +1,5 @@
-// A page with all result directories below a folder: one table, and two of them side by side. Written from
-// the summary.json and run.json of each, and all records of those whose machines may depart.
+// A page with all result directories below a folder: one table, and a comparison of two of them. Made from
+// summary.json and run.json of each, and from all records where machines may depart.
 #pragma once
 
 #include <cstdint>
@@ -29,13 +29,13 @@ struct ResultRow {
 struct ResultsList {
   std::string folder{};
   std::vector<ResultRow> results{};    ///< by path
-  std::vector<std::string> skipped{};  ///< why others are not shown
+  std::vector<std::string> skipped{};  ///< others, with the reason why they are not shown
 };
 nlohmann::json to_json(const ResultsList& list);
 
-/// All results below `folder`, which may be one itself. Directories whose job has not ended, or that cannot
-/// be read, are skipped, with the reason. Errors: ConfigError when the folder does not exist or has no result
-/// that can be read.
+/// All results in `folder` and below. Directories whose job has not ended, or that cannot be read, are
+/// skipped, with the reason. Errors: ConfigError when the folder does not exist or has no result that can be
+/// read.
 ResultsList list_results(const std::string& folder);
 
 /// For a terminal: one row per result.

@@ -24,7 +24,7 @@ std::string without_seed(const std::string& name) {
 
 /// Equal for configurations that differ in their seed alone.
 std::string key_of(const StudyResult& configuration) {
-  // What a job does depends on all jobs on its platform.
+  // The results of a job depend on all jobs on its platform.
   if (!configuration.jobs_hash.empty()) return configuration.jobs_hash + ' ' + configuration.job;
   nlohmann::json experiment = to_json(configuration.experiment);
   experiment.erase("seed");

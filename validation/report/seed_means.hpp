@@ -10,13 +10,14 @@
 
 namespace tandem::validation {
 
-/// Of the experiment, or of one of several jobs.
+/// Whether the key is the seed of the experiment, or of one of several jobs.
 bool is_seed(const std::string& key);
 /// "3", or "3/1" where several jobs have their own.
 std::string seed_of(const StudyResult& configuration);
 
-/// Mean of `ours` minus `theirs` over the seeds that both have, and as its deviation the standard error of
-/// that mean, which the seeds' own differences do not enlarge. NaN with fewer than two seeds in common.
+/// Mean of `ours` minus `theirs` over the seeds that both have. Its deviation is the standard error of that
+/// mean, without the variation from seed to seed that both have in common. NaN with fewer than two seeds in
+/// common.
 Moments difference_over_seeds(const std::map<std::string, double>& ours,
                               const std::map<std::string, double>& theirs);
 

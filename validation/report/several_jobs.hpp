@@ -1,5 +1,4 @@
-// Several jobs that shared a platform, in the reports of validations and of studies: what they say of them,
-// and tables. Pure.
+// Reports of several jobs on one platform, in validations and studies: data and tables. Pure.
 #pragma once
 
 #include <string>
@@ -27,7 +26,7 @@ void add_several_jobs(const Report& report, Page& page);
 /// One of several jobs. Pre: `all` has it.
 StudyResult study_job(const StudyConfiguration& configuration, const std::string& job, const JobsSummary& all,
                       const Summary& summary, const RunInfo& run, const std::optional<Binding>& binding);
-/// All of them, without the names that the study gives.
+/// All jobs together, without the names that the study gives.
 StudyJobs study_jobs(const JobsSummary& all);
 
 /// One row per job that was simulated, without columns that have no value.

@@ -1,6 +1,6 @@
 // The report of a study, which compares configurations that were only simulated: report.json as data, and
-// pages made from nothing but it. Pure except for writing files. Times are in seconds, shares of 1; none: not
-// known, or there is none. study_fields.hpp has the keys, README.md a table of the first level.
+// pages made from it alone. Pure except for writing files. Times are in seconds, shares of 1; none: not
+// known, or there is none. study_fields.hpp has the keys.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ namespace tandem::validation {
 
 inline constexpr int study_schema_version = 6;
 
-/// Which configuration something is of.
+/// The configuration to which a result belongs.
 struct StudyConfiguration {
   std::string name{};
   std::string group{};
@@ -42,13 +42,13 @@ struct BytesPerSample {
 /// The least cache capacity with which workers wait no longer than `stall`, a share of their steps.
 struct StudyCapacity {
   double stall = 0;
-  std::optional<std::int64_t> capacity_bytes{};  ///< none suffices
+  std::optional<std::int64_t> capacity_bytes{};  ///< none: no capacity suffices
   std::int64_t data_set_bytes = 0, step_bytes = 0;
   /// Capacities with their stalls; none: the job is not possible with it.
   std::vector<std::pair<std::int64_t, std::optional<double>>> tried{};
 };
 
-/// What the report says of one configuration.
+/// One configuration in the report.
 struct StudyResult : StudyConfiguration {
   std::string failure{};  ///< empty: none; otherwise nothing below is known
   std::size_t workers = 0;
@@ -78,16 +78,17 @@ struct StudyResult : StudyConfiguration {
   std::string command{};
   RunInfo
       environment{};  ///< without the experiment, and without what differs from one simulation to the next
-  /// With study.stall; none within: of jobs without cache nodes, and where warnings say why.
+  /// Known with study.stall. Without a value within: jobs without cache nodes, and others for which warnings
+  /// give the reason.
   std::optional<std::optional<StudyCapacity>> least_capacity{};
 
-  // Of one of several jobs.
+  // For one of several jobs.
   std::string job{};  ///< empty: the only one
   double start_s = 0;
   std::optional<double> alone_makespan_s{}, slow_down{};  ///< none: it was not simulated alone
   std::string jobs_hash{};                                ///< digest of the keys of all jobs but their seeds
 
-  // Over its baseline, once all configurations are known.
+  // Relative to the baseline, once all configurations are known.
   std::optional<std::optional<std::string>> baseline{};  ///< name of a configuration of its group
   std::optional<double> speed_up{};                      ///< throughput over the baseline's
   std::optional<double> target_speed_up{};               ///< the baseline's time_to_target_s over its own
@@ -98,7 +99,7 @@ struct StudyResult : StudyConfiguration {
   Exchanges exchanges() const { return exchanges_of(local_steps, rounds, staleness); }
 };
 
-/// Mean and standard deviation, or standard error of a difference.
+/// Mean, and standard deviation of a value or standard error of a difference.
 struct SeedMean {
   double mean = 0, deviation = 0;
 };
@@ -125,10 +126,10 @@ struct StudyJobs {
   std::optional<double> jain_index{};
   std::optional<JobsSummary::Limits> slow_down{};
   std::optional<SharedCacheSummary> shared_cache{};
-  std::optional<std::optional<StudyCapacity>> least_capacity{};  ///< for the longest stall of a job
+  std::optional<std::optional<StudyCapacity>> least_capacity{};  ///< with the longest stall of all jobs
 };
 
-/// A published figure, and ours.
+/// A published figure, with ours.
 struct StudyPublished {
   std::string configuration{}, figure{}, what{};
   double value = 0;
@@ -149,13 +150,13 @@ struct Study {
   std::vector<StudyResult> configurations{};
   std::vector<SeedMeans> seeds{};
   std::vector<StudyPublished> published{};
-  std::vector<std::string> commands{};  ///< how to reproduce it
+  std::vector<std::string> commands{};  ///< commands that reproduce it
   std::vector<StudyJobs> several_jobs{};
   std::optional<std::vector<DrawnPlatform>> platforms{};  ///< none: not known
 
   std::vector<const StudyResult*> worked() const;
 };
-/// With the answer, which follows from the rest.
+/// With the answer, which is computed from the rest.
 nlohmann::json to_json(const Study& study);
 /// Inverse of to_json. `file`: for messages. Errors: ConfigError with the file and the key.
 Study study_from_json(const nlohmann::json& document, const std::string& file);
@@ -164,20 +165,20 @@ StudyResult study_result(const StudyConfiguration& configuration, const Summary&
                          const std::optional<Binding>& binding);
 StudyResult failed_study_result(const StudyConfiguration& configuration, const std::string& failure);
 
-/// Adds baselines, speed-ups and what is published. `commands`: how to repeat everything.
-/// Pre: names in `section` are those of configurations.
+/// Adds baselines, speed-ups and published figures. `commands`: how to repeat everything. Pre: names in
+/// `section` are those of configurations.
 Study make_study(std::vector<StudyResult> configurations, const std::string& title,
                  const StudySection& section, const std::vector<std::string>& commands);
 
-/// The knee of a line: its smallest number of workers from which going to the next larger number raises the
-/// throughput by less than `share` of what the throughput would rise by in proportion to the workers. None
-/// when every step gains that much. Pre: (workers, throughput), workers rising, both above 0.
+/// The knee of a line: the smallest number of workers from which the next larger number gains less than
+/// `share` of a gain in proportion to the workers. None when every step gains that much. Pre: (workers,
+/// throughput), workers rising, both above 0.
 std::optional<int> knee_of(const std::vector<std::pair<int, double>>& points, double share);
 
-/// When the curve, evaluated by that reading, first reaches `target`; none if it never does.
+/// The first time at which the curve, read in that way, reaches `target`; none if it never does.
 std::optional<double> read_time_to(double target, const Curve& curve, const CurveReading& reading);
 
-/// The platforms of the configurations that worked, and who used them.
+/// The platforms of the configurations that worked, with their use.
 std::vector<PlatformUse> platforms_of(const Study& study);
 
 /// One row per configuration that worked, without columns that have no value. Where the grid varies, the

@@ -40,7 +40,7 @@ struct Fields<validation::StudyCapacity> {
   }
 };
 
-/// The key "environment": run.json but what differs from one simulation to the next.
+/// The key "environment": run.json without what differs from one simulation to the next.
 template <class Info>
 struct StudyEnvironment {
   Info& info;

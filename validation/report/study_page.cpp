@@ -1,4 +1,4 @@
-// What a study's report shows: tables, charts and text.
+// The parts of a study's report: tables, charts and text.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -65,7 +65,7 @@ Cell other_share(const StudyResult& own) {
   return percent(sum);
 }
 
-/// Of the warm epochs; "-" without cache nodes.
+/// A value of the warm epochs; "-" without cache nodes.
 CellOf warm_at(std::optional<double> (*value)(const DataPart&), std::string (*text)(double)) {
   return [=](const StudyResult& own) {
     return own.data && own.data->warm ? Cell(text(value_or_nan(value(*own.data->warm)))) : Cell("-");
@@ -73,7 +73,7 @@ CellOf warm_at(std::optional<double> (*value)(const DataPart&), std::string (*te
 }
 std::string time_text(double value) { return with_unit(value, Unit::seconds); }
 
-/// What the busiest server has of `what` (bytes or messages) under the configuration's sharding.
+/// The busiest server's share of `what` (bytes or messages) under the configuration's sharding.
 CellOf busiest_share(const std::string& what) {
   return [place = json::json_pointer("/busiest/" + what + "/share")](const StudyResult& own) {
     const json& sharding = own.environment.sharding;
@@ -398,7 +398,7 @@ Page page_of_study(const Study& study) {
   return page;
 }
 
-/// What the charts show.
+/// The data of the charts.
 json study_chart_data(const Study& study) {
   json drawn = json::object();
   for (const StudyResult* own : study.worked())

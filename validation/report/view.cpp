@@ -199,8 +199,8 @@ void add_servers(Rows& rows) {
   }
 }
 
-/// What the busiest shard has under the job's sharding and the others, as run.json says; the same in both
-/// worlds. Nothing with fewer than two shards, and for results of older versions.
+/// The load of the busiest shard under the job's sharding and under the others, from run.json; the same in
+/// both worlds. Nothing with fewer than two shards, and for results of older versions.
 void add_shard_shares(const ReportConfiguration& configuration, std::vector<MetricRow>& rows) {
   using Place = json::json_pointer;
   const json& simulated = configuration.environment.simulated.sharding;

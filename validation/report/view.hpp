@@ -1,4 +1,4 @@
-// Reads a report: its figures as texts and sentences, for the page and for the terminal.
+// Figures of a report as texts and sentences, for the page and for the terminal.
 #pragma once
 
 #include <limits>
@@ -21,7 +21,7 @@ inline double value_or_nan(const std::optional<double>& value) {
 /// is one. "-" for NaN.
 std::string both_worlds(double simulated, double measured, Unit unit);
 
-/// Whether a figure, or errors of a figure, are of a phase of a step. `key`: its own.
+/// Whether a figure with this key, or its errors, belongs to a phase of a step.
 bool is_phase(const std::string& key);
 /// "-4.41 to -3.45 %": the unit once. `text`: percent or signed_percent. "-" for none.
 std::string interval_text(const std::optional<Interval>& interval, std::string (*text)(double));
@@ -45,7 +45,7 @@ std::string ranking_text(const SetSummary& set);
 /// Errors and coverage of the configurations that are predicted as distributions; empty without such.
 std::string coverage_text(const SetSummary& set);
 
-/// A figure of whole runs for which there is no error; measured: mean over repetitions.
+/// A figure of whole runs without an error; measured: mean over repetitions.
 struct MetricRow {
   std::string name;
   std::string simulated;
@@ -68,7 +68,7 @@ std::string parity_state(const ReportConfiguration& configuration);
 
 /// What a reader must know to interpret the figures: warm-up, unmatched steps, missed deadlines.
 std::vector<std::string> remarks(const Report& report);
-/// What makes measured times doubtful: missed deadlines of emulated devices, waiting for CPU cores.
+/// Reasons to doubt measured times: missed deadlines of emulated devices, waiting for CPU cores.
 std::vector<std::string> machine_warnings(const Report& report);
 
 }  // namespace tandem::validation

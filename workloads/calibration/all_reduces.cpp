@@ -82,7 +82,7 @@ double concurrent_time(Context& context, std::span<const Rank> members, std::spa
   return (context.now() - start).count();
 }
 
-/// What the ranks of one series measured.
+/// The measurements of the ranks of one series.
 struct SeriesTimes {
   std::map<std::int64_t, std::vector<double>> alone_s;  ///< by size, of each repetition
   std::vector<double> together_s;                       ///< from the start of all to the end of the last

@@ -1,4 +1,4 @@
-// The speed of a device as platform files state it, from measured operations of a training step.
+// The speed of a device in the form of platform files, from measured operations of a training step.
 #pragma once
 
 #include <optional>
@@ -21,10 +21,10 @@ struct ComputeSpeed {
 /// Pre: the entries have medians, and contain a whole step with updates of two sizes or more, or of one.
 ComputeSpeed compute_speed(const std::vector<Profile::ComputeEntry>& entries, const ModelDescription& model);
 
-/// What this program's own server does itself with pushes, as a host would state it: each push is summed and
-/// applied whole, so tensors cost nothing, and a reply is sent from the model's memory, so its bytes cost
-/// nothing. The fixed time of a sum and an update counts half for the push and half for the reply. None: the
-/// entries have no sum or no update in two sizes.
+/// The costs of this program's own server for pushes, in the form of a host's properties. Each push is
+/// summed and applied as a whole, so tensors have no cost. A reply is sent from the model's memory, so its
+/// bytes have no cost. Half of the fixed time of a sum and an update is the cost of the push, half that of
+/// the reply. None: the entries have no sum or no update in two sizes.
 std::optional<ServerCost> own_server_cost(const std::vector<Profile::ComputeEntry>& entries);
 
 }  // namespace tandem

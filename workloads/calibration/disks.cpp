@@ -1,4 +1,4 @@
-// How a disk serves requests: random reads of a file, so many at the same time, warm and cold; and writes.
+// How a disk serves requests: random reads of a file, several at the same time, warm and cold; and writes.
 #include <fcntl.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
-// The measurements that make a calibration, one file each. Every rank calls the measurements in which it
-// takes part, in the same order; rank 0 gets the results.
+// The measurements of a calibration, one file each. Every rank calls the measurements in which it takes
+// part, in the same order; rank 0 gets the results.
 #pragma once
 
 #include <cstdint>
@@ -13,20 +13,20 @@ namespace tandem::calibration {
 
 /// Interquartile range over median.
 double spread_of(const std::vector<double>& values);
-/// Every kind as often as `repetitions` says, in a seeded random order that all ranks share.
+/// Every kind `repetitions` times, in a seeded random order that all ranks share.
 std::vector<std::size_t> shuffled_plan(const std::vector<int>& repetitions, std::uint64_t seed);
 
-/// When each rank has created what a worker needs before its first operation. Offsets between the clocks are
-/// estimated from the fastest of some round trips. Called by all ranks, before all other measurements, so
-/// that one-time costs of a process are included here.
+/// When each rank had created everything that a worker needs before its first operation. Offsets between the
+/// clocks are estimated from the fastest of some round trips. Called by all ranks, before all other
+/// measurements, so that one-time costs of a process are included.
 Profile::StartOffsets measure_start_offsets(const Job& job, Context& context);
 
 /// Messages between a rank and its partner; the rank gets the result.
 std::vector<Profile::MessageEntry> measure_messages(Context& context, const Partner& partner,
                                                     const CalibrationSetting& setting, std::uint64_t seed);
 
-/// Every rank does emulated work and concurrently sends messages to the next rank, which loads the shared
-/// cores as a job does. Called by all ranks.
+/// Every rank does emulated work and concurrently sends messages to the next rank, so that shared cores have
+/// the load of a job. Called by all ranks.
 std::vector<double> measure_lateness(Context& context, const CalibrationSetting& setting);
 
 /// See Profile. Called by all ranks; those that do not take part return immediately.
@@ -70,7 +70,7 @@ std::vector<Profile::CopyEntry> measure_copies(ComputeDevice& device, const Cali
 std::vector<Profile::StorageEntry> measure_storage(const Job& job, Context& context,
                                                    const CalibrationSetting& setting);
 
-/// Random reads, so many at the same time, and writes in the job's directory. Called by rank 0.
+/// Random reads, several at the same time, and writes in the job's directory. Called by rank 0.
 std::vector<Profile::DiskEntry> measure_disks(const Job& job, Context& context,
                                               const CalibrationSetting& setting);
 

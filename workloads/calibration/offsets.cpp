@@ -47,9 +47,9 @@ struct Parts {
 };
 
 /// What rank 0 and the sharers send and receive in an experiment. A transfer from a sharer starts when the
-/// sharer receives an empty message; one to a sharer ends when rank 0 receives an empty answer. Sharers that
-/// have no part in it carry as many bytes the other way meanwhile, as a server's replies to other workers do:
-/// beside them, the ends of asynchronous jobs' transfers are less far apart.
+/// sharer receives an empty message. A transfer to a sharer ends when rank 0 receives an empty answer.
+/// Meanwhile the other sharers carry as many bytes the other way, as a server's replies to other workers do.
+/// With such traffic, the ends of asynchronous jobs' transfers are less far apart.
 class Transfers {
  public:
   Transfers(Context& context, std::size_t most)

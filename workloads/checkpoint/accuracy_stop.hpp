@@ -1,5 +1,5 @@
-// Ends a job at an accuracy (stop.accuracy): a rank that decides waits for the evaluation of each checkpoint.
-// The decision therefore depends on the model alone, and is the same in simulation and measurement.
+// Ends a job at an accuracy (stop.accuracy): a rank that decides waits for the evaluation of each
+// checkpoint. So the decision depends on the model alone, and is the same in simulation and measurement.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +15,17 @@ class AccuracyStop {
   /// `job` and `context` must outlive it.
   AccuracyStop(const Job& job, Context& context);
 
-  /// True: this rank decides, and the evaluation of the checkpoint that is due after this round has found the
-  /// accuracy. Waits for that evaluation. Pre: the job does not end after this round anyway.
+  /// True: this rank decides, and the evaluation of the checkpoint after this round has found the accuracy.
+  /// Waits for that evaluation. Pre: the job does not end after this round anyway.
   bool is_reached_after(std::int64_t round);
-  /// The same of the checkpoint from which an earlier generation of the job could not continue. To be called
+  /// The same for the checkpoint from which the job starts again, if that was to be evaluated. To be called
   /// once, when the job begins.
   bool is_reached_at_restart();
-  /// Whether that would wait for another rank.
+  /// Whether is_reached_after() would wait for another rank.
   bool waits_after(std::int64_t round) const {
     return evaluator_ && *evaluator_ != context_.rank() && schedule_.has_passed(round);
   }
-  /// This rank evaluates and decides: what is_reached_after() then returns for the round.
+  /// This rank evaluates and decides: sets what is_reached_after() returns for the round.
   void note_verdict(bool reached) { own_verdict_ = reached; }
 
  private:

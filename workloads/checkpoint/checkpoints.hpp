@@ -28,7 +28,7 @@ class CheckpointWriter {
   /// A commit after this round is about to be written, and the checkpoint after it. A job that starts again
   /// from the commit then evaluates this round, even if the checkpoint was never written.
   void note_due(std::int64_t round, std::int64_t samples);
-  /// Another rank writes the checkpoint that is due.
+  /// Another rank writes the checkpoint of this round.
   void leave_out(std::int64_t round) { schedule_.begin_again(round); }
   /// Writes `model.pt`, and notifies the evaluator to end.
   void finish(std::int64_t round, std::span<const float> values);

@@ -38,8 +38,8 @@ void CommitDecider::restart_from(std::optional<RestartCommit> commit) {
   if (restart_) journal_.commits.push_back(restart_->record);
 }
 
-/// The policy continues as it was when the last commit was written, and learns what it has missed since then;
-/// without that, what has happened to its machines since the job began.
+/// The policy continues in its state of the last commit, and gets the events that it has missed since then.
+/// Without that state, it gets the events of its machines since the job began.
 std::vector<checkpointing::Event> CommitDecider::events_before() const {
   if (!restart_ || restart_->policy.empty()) return machine_events(job_, machines_, std::nullopt);
   auto events = machine_events(job_, machines_, restart_->policy_at);

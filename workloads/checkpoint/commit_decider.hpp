@@ -1,6 +1,6 @@
-// The rank that decides after which rounds the job commits: its policy, and the rounds and commits that the
-// policy hears of. Without messages, files or a clock: times arrive with the calls. Every rank that may have
-// to decide later has one, too.
+// The rank that decides after which rounds the job commits: its policy, and the rounds and commits that are
+// events of the policy. Without messages, files or a clock: times arrive with the calls. Every rank that may
+// have to decide later has a decider, too.
 #pragma once
 
 #include <cstdint>
@@ -26,21 +26,22 @@ class CommitDecider {
   void restart_from(std::optional<RestartCommit> commit);
   /// The next round to be done is the one after `round`, and begins now.
   void begin_rounds(Seconds now, std::int64_t round);
-  /// The same, and this rank decides with a new policy, or the one that has written the commit from which the
-  /// job starts again.
+  /// The same. This rank decides with a new policy, or with the one that has written the commit from which
+  /// the job starts again.
   void begin(Seconds now, std::int64_t round);
-  /// This rank decides from the end of its last round on. `before`: of the rank that has decided before.
+  /// This rank decides from the end of its last round on. `before`: history of the rank that has decided
+  /// before.
   void take_over(const CommitHistory& before);
-  /// Another view of the members begins: a commit that was decided and has not begun follows later, as not
-  /// all of them know of it.
+  /// Another view of the members begins. A commit that was decided and has not begun follows later, because
+  /// not all of them know of it.
   void postpone();
-  /// Another rank decides from now on. Returns what that one needs; none: this one has not decided.
+  /// Another rank decides from now on. Returns the history that it needs; none: this rank has not decided.
   std::optional<CommitHistory> resign();
   bool decides() const { return schedule_.has_value(); }
 
-  /// Of all ranks.
+  /// On all ranks, also those that do not decide: the last round that was done.
   std::int64_t last_round() const { return last_round_; }
-  /// Training has waited so long for a commit in this round.
+  /// Training has waited for `blocked` for a commit in this round.
   void add_blocked(Seconds blocked) { blocked_in_round_ += blocked; }
 
   // Pre: decides()
@@ -57,12 +58,12 @@ class CommitDecider {
   std::int64_t decided() const { return schedule_->decided(); }
   CommitHistory history() const { return schedule_->history(); }
 
-  /// All parts of the commit are stored: it counts at once, or when all records up to it are written.
+  /// All parts of the commit are stored. It counts now, or when all records up to it are written.
   void complete(Seconds now, const CommitRecord& commit);
   void fail(Seconds now);
-  /// The last commit that counts is that of this round.
+  /// The commit of this round is the last one that counts.
   void note_counted(Seconds now, std::int64_t counted);
-  /// The policy, for the generation after this one.
+  /// Adds the policy's state, with which the next generation continues.
   void note_policy(SavedState& state, Seconds now) const;
 
  private:
@@ -76,9 +77,9 @@ class CommitDecider {
   std::optional<CommitSchedule> schedule_;
   std::vector<CommitMachine> machines_;    ///< that the policy knows
   std::optional<RestartCommit> restart_;   ///< from which the job starts again
-  std::optional<CommitRecord> uncounted_;  ///< the last complete one, where records decide whether it counts
+  std::optional<CommitRecord> uncounted_;  ///< the last complete commit, if records decide whether it counts
   bool ends_ = false;                      ///< the job is to end with a commit
-  std::int64_t ends_after_ = 0;            ///< that one, where it is decided in advance; 0: not yet
+  std::int64_t ends_after_ = 0;            ///< that commit, if it is decided in advance; 0: not yet
   std::int64_t last_round_ = 0;
   Seconds round_began_{};
   Seconds blocked_in_round_{};

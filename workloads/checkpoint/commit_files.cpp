@@ -89,7 +89,7 @@ bool CommitFiles::save(std::int64_t round, PartOfCommit& part, bool with_model) 
 }
 
 void CommitFiles::remove(const WrittenParts::Part& part) const {
-  // Without them nobody takes the states for a commit.
+  // Without the list, the states are not taken for a commit.
   if (group_.writes_model() && group_.changes()) remove_file(members_path(directory_, part.round));
   if (group_.writes_model() && part.removes_model) remove_file(checkpoint_path(directory_, part.round));
   for (const RankAssignment& one : own_and_absent()) remove_file(state_path(directory_, part.round, one));

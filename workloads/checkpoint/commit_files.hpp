@@ -12,12 +12,12 @@
 
 namespace tandem {
 
-/// What a rank writes. Empty with modelled mathematics.
+/// The part of a commit that a rank writes. Empty with modelled mathematics.
 struct PartOfCommit {
   SavedState state = {};
   std::vector<float> model = {};  ///< flat; of the rank that writes checkpoints
   bool model_stays = false;       ///< its file is also that of an evaluation, and is not removed
-  bool is_whole = true;           ///< otherwise something that belongs to it could not be written
+  bool is_whole = true;           ///< false: a file that belongs to it could not be written
 };
 
 class CommitFiles {
@@ -27,17 +27,18 @@ class CommitFiles {
 
   void create_directories() const;
 
-  /// By earlier generations, or by earlier workers in its slot, of which as few commits are kept.
+  /// The parts that earlier generations, or earlier workers in its slot, have written. They are removed by
+  /// the same rule.
   std::vector<WrittenParts::Part> find() const;
   /// Returns false, and leaves nothing, if the part cannot be written. Errors: none.
   bool save(std::int64_t round, PartOfCommit& part, bool with_model) const;
   void remove(const WrittenParts::Part& part) const;
-  /// After generations with other ranks: all that lies before that round.
+  /// After generations with other ranks: removes all parts of earlier rounds.
   void remove_before(std::int64_t round) const;
   /// Whether the commit is complete, by the files that this rank sees.
   bool are_complete(std::int64_t round) const;
-  /// Lists the workers that wrote the commit, where these come and go: their parts alone do not show whether
-  /// it is complete. False: that cannot be written.
+  /// Lists the workers that wrote the commit, if workers come and go: their parts alone do not show whether
+  /// it is complete. False: the list cannot be written.
   bool list_members(std::int64_t round) const;
 
  private:
@@ -48,7 +49,7 @@ class CommitFiles {
   const CommitGroup& group_;
   const Roster& roster_;
   const RankAssignment& assignment_;
-  std::string directory_;  ///< where it writes them
+  std::string directory_;  ///< where this rank writes its parts
 };
 
 }  // namespace tandem

@@ -1,5 +1,4 @@
-// The ranks that commit together, what each of them has to do with a commit, and what they notify each other
-// of. Pure.
+// The ranks that commit together, the part of each in a commit, and their messages to each other. Pure.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +11,13 @@ namespace tandem {
 
 class CommitGroup {
  public:
-  /// As the rank sees it when the job begins. `job` must outlive it.
+  /// For this rank, as the job begins. `job` must outlive it.
   CommitGroup(const Job& job, Rank rank);
 
   /// Workers come and go, and those that are present commit together (CommitPlan::by_members).
   bool changes() const { return plan_.by_members; }
-  /// From now on these commit, and the first of them decides. `view`: protocol::Stored. Pre: changes().
+  /// These workers commit from now on, and the first of them decides. `view`: protocol::Stored. Pre:
+  /// changes().
   void begin_view(std::span<const int> workers, std::int32_t view);
   bool is_in_view() const { return is_in_view_; }
   std::int32_t view() const { return view_; }
@@ -26,7 +26,7 @@ class CommitGroup {
   Rank rank() const { return rank_; }
   /// The rank that decides after which rounds the job commits.
   Rank decider() const { return decider_; }
-  /// The ranks without whose part a commit is not complete.
+  /// The ranks whose parts make a commit complete.
   std::span<const Rank> parts() const { return parts_; }
   bool is_worker(Rank rank) const;
   Bytes size_of(Rank rank) const;
@@ -36,7 +36,7 @@ class CommitGroup {
   bool decides() const { return has_part_ && rank_ == decider_; }
   /// It writes its state with a commit.
   bool has_part() const { return has_part_; }
-  /// And the commit is not complete without it.
+  /// A commit is not complete without this part.
   bool is_awaited() const { return is_awaited_; }
   bool writes_model() const { return rank_ == writer_; }
   /// It learns of commits with the replies to its pushes.
@@ -46,10 +46,10 @@ class CommitGroup {
 
   /// The rank that decides sends a message about each round in advance.
   bool plans_on_stream() const { return plan_.announced.by == CommitAnnouncement::By::stream; }
-  /// Workers finish different rounds: where ranks keep records, because the job may start again, a commit
-  /// counts only when each of them has written its records up to it (RecordTally).
+  /// Workers finish different rounds. If ranks keep records, because the job may start again, a commit
+  /// counts only when each worker has written its records up to it (RecordTally).
   bool confirms_records() const { return confirms_records_; }
-  /// Those whose records count.
+  /// The ranks whose records count.
   std::span<const Rank> recorders() const { return job_.roster().workers(); }
   /// The rank that decides notifies the others which commits are complete.
   bool announces_complete() const;

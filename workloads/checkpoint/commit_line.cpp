@@ -71,7 +71,7 @@ void CommitLine::await(std::int64_t round) {
 
 void CommitLine::send(const protocol::Planned& planned) { tell(planned, listeners_); }
 
-/// Workers whose records count are told first, and the others when all records are written.
+/// Notifies first the workers whose records count, and the others when all records are written.
 void CommitLine::send_complete(std::int64_t round) {
   complete_ = round;
   const protocol::Complete complete{

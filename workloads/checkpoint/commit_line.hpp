@@ -1,6 +1,6 @@
-// The messages about commits between the rank that decides and the others: which rounds the job commits, so
-// many rounds ahead, which commits are complete, and up to which one workers have written their records. What
-// this rank has learnt from them is its CommitKnowledge.
+// The messages about commits between the rank that decides and the others: which rounds the job commits,
+// some rounds in advance; which commits are complete; and up to which commit workers have written their
+// records. CommitKnowledge has what this rank knows from them.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace tandem {
 
-/// Waits for a message of another rank; none: another view of the members has begun meanwhile.
+/// Waits for a message of another rank; none: another view of the members has begun.
 using WaitForRank = std::function<std::optional<Completion>(Pending& until)>;
 
 class CommitLine {
@@ -24,8 +24,8 @@ class CommitLine {
   /// The arguments must outlive it.
   CommitLine(Context& context, const CommitGroup& group, const WaitForRank& wait);
 
-  /// The job, or another view of its members, computes from this round on, and the group is that of now. What
-  /// an earlier rank that decided has sent has ended.
+  /// The job, or another view of its members, computes from this round on. The group is the present one. The
+  /// messages of an earlier rank that decided have ended.
   void begin(std::int64_t round);
   CommitKnowledge& knowledge() { return knowledge_; }
   const CommitKnowledge& knowledge() const { return knowledge_; }
@@ -37,16 +37,16 @@ class CommitLine {
 
   // On the other ranks:
 
-  /// Learns whether the job commits after this round. Meanwhile another view may begin, whose decider knows
-  /// nothing of this round.
+  /// Waits until this rank knows whether the job commits after this round. Another view may begin meanwhile;
+  /// its decider knows nothing of this round.
   void await(std::int64_t round);
   /// Commits count when this worker has written its records.
   bool awaits_records() const { return group_.confirms_records() && listens(); }
-  /// The last complete commit for which it has not yet; 0: none.
+  /// The last complete commit for which this worker has not written its records; 0: none.
   std::int64_t unrecorded();
-  /// It has written its records up to the commit of this round.
+  /// This worker has written its records up to the commit of this round.
   void send_recorded(std::int64_t round);
-  /// It has ended, and has written all.
+  /// This worker has ended, and has written all its records.
   void send_all_recorded();
 
   // On the rank that decides:
@@ -73,8 +73,8 @@ class CommitLine {
   const CommitGroup& group_;
   const WaitForRank& wait_;
   CommitKnowledge knowledge_;
-  /// Of Planned and Complete, from that rank. Several, since only a message that meets a receive is known to
-  /// have arrived.
+  /// Receives of Planned and Complete from that rank. There are several, because a message is known to have
+  /// arrived only if it meets a receive.
   std::vector<Pending> listening_;
   std::vector<Rank> listeners_;
   std::vector<Pending> told_;

@@ -1,5 +1,5 @@
-// Commits of workers that come and go without servers: the workers of one epoch write theirs together. When
-// all have, a file beside their parts lists them; without it the parts are no commit.
+// Commits of workers that come and go without servers: the workers of one view write their parts together.
+// When all have written, a file next to the parts lists these workers. Without it the parts are no commit.
 #pragma once
 
 #include <cstdint>

@@ -144,7 +144,7 @@ void CommitPart::remove_others(const std::string& host, const KeptRounds& kept) 
     if (kept.has(old)) continue;
     auto all = paths(host, old);
     std::error_code ignored;
-    // The model first: without it nobody takes the states for a commit.
+    // The model first: without it the states are not taken for a commit.
     for (auto path = all.rbegin(); path != all.rend(); ++path) fs::remove(*path, ignored);
   }
 }

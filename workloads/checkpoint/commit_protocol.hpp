@@ -1,18 +1,17 @@
-// The protocol of commits, without messages, files or a clock: what a rank knows about commits, which parts
-// the rank that decides has heard of, and which of its own parts a rank removes. CommitLine and StoredParts
-// send the messages, OwnParts writes and removes the files.
+// The protocol of commits, without messages, files or a clock: what a rank knows about commits, which stored
+// parts the rank that decides knows of, and which of its own parts a rank removes. CommitLine and
+// StoredParts send the messages, OwnParts writes and removes the files.
 //
-// Which commits survive. The rank that decides calls a commit complete after every rank has stored its part,
-// and a rank removes a commit only when it knows a later complete one. So of the last commit that was called
-// complete all parts are stored, whichever ranks die and whenever. A rank that dies before its part is stored
-// leaves the commit before. If the rank that decides dies before it has called a stored commit complete, the
-// others still have both; a restart looks for parts, not for messages, and continues from the later one.
-// Messages name the view that their sender had of the members, and those of another view do not count: a part
-// that was stored for a commit of an earlier generation is not taken for one of the same round that is
-// written again.
+// Which commits survive. The rank that decides calls a commit complete after every rank has stored its part.
+// A rank removes a commit only when it knows a later complete one. So all parts of the last complete commit
+// are stored, whichever ranks die and whenever. A rank that dies before its part is stored leaves the commit
+// before. If the rank that decides dies before it has called a stored commit complete, the others still have
+// both. A restart looks for parts, not for messages, and continues from the later one. Messages name the
+// view of their sender, and those of another view do not count. So a part that was stored for a commit of an
+// earlier generation is not mistaken for one of the same round that is written again.
 //
 // Workers of asynchronous servers finish different rounds, and the servers' parts count pushes whose records
-// only the workers have. So there a complete commit counts, and replaces the one before, only when every
+// only the workers have. So a complete commit counts there, and replaces the one before, only when every
 // worker has confirmed that its records up to the commit are written. A worker that dies before it confirms
 // leaves the commit before, with all records up to it.
 #pragma once
@@ -55,14 +54,15 @@ class CommitKnowledge {
 
   /// It is decided whether a commit follows this round.
   bool knows(std::int64_t round) const { return round <= known_; }
-  /// The last commit that was decided, as far as this rank knows; 0: none. Where it ends the job, ends().
+  /// The last commit that this rank knows to be decided; 0: none. If it ends the job, ends() is true.
   std::int64_t commit_round() const { return commit_round_; }
   bool ends() const { return ends_; }
-  /// What the last policy has left.
+  /// What the last policy knew.
   const CommitHistory& history() const { return history_; }
   void set_history(const CommitHistory& history) { history_ = history; }
 
-  /// The last commit that counts: all parts are stored, and all records up to it written. 0: there is none.
+  /// The last commit that counts: all its parts are stored, and all records up to it are written. 0: there
+  /// is none.
   std::int64_t counted() const { return counted_; }
   /// The last commit for which this worker has not yet written its records; 0: none.
   std::int64_t unrecorded() const { return complete_ > recorded_ ? complete_ : 0; }
@@ -85,7 +85,7 @@ class CommitKnowledge {
   std::vector<std::int64_t> failed_;
 };
 
-/// The parts of the commit that is under way, on the rank that decides.
+/// The parts of the commit in progress, on the rank that decides.
 class CommitTally {
  public:
   struct Result {
@@ -98,8 +98,8 @@ class CommitTally {
   bool is_open() const { return is_open_; }
   std::int64_t round() const { return record_.round; }
   bool awaits(Rank rank) const { return awaited_.contains(rank); }
-  /// A part of so many bytes is stored, or could not be. Returns whether it was awaited: it is not if it
-  /// belongs to another commit or view.
+  /// A part of `size` is stored, or could not be. Returns whether it was awaited: a part of another commit
+  /// or view is not.
   bool add(Rank rank, bool is_worker, const protocol::Stored& part, Bytes size);
   /// The part of this rank will not come.
   void lose(Rank rank);
@@ -117,12 +117,12 @@ class CommitTally {
   std::int32_t view_ = 0;
   std::set<Rank> awaited_;
   CommitRecord record_ = {};
-  Seconds by_servers_{};  ///< for which they held training up
+  Seconds by_servers_{};  ///< for which servers blocked training
   Seconds by_workers_{};
 };
 
-/// The records of workers that finish different rounds, on the rank that decides: a commit that is complete
-/// counts when every worker has written its records up to it.
+/// The records of workers that finish different rounds, on the rank that decides: a complete commit counts
+/// when every worker has written its records up to it.
 class RecordTally {
  public:
   void expect(std::span<const Rank> workers);
@@ -144,20 +144,20 @@ class WrittenParts {
  public:
   struct Part {
     std::int64_t round = 0;
-    bool removes_model = false;  ///< with it
+    bool removes_model = false;  ///< the part's model is removed, too
     friend auto operator<=>(const Part&, const Part&) = default;
   };
 
   void add(Part part) { parts_.push_back(part); }
   std::span<const Part> parts() const { return parts_; }
-  /// Where commits keep failing, the last complete one is much older than the next. `begun`: the last one
-  /// that began.
+  /// While commits fail, the last complete one is much older than the next. `begun`: the last commit that
+  /// began.
   KeptRounds kept(std::int64_t begun) const;
-  /// Takes out those of these rounds.
+  /// Takes out the parts of these rounds.
   std::vector<Part> take(std::span<const std::int64_t> rounds);
   struct Old {
     std::vector<Part> parts = {};
-    std::optional<std::int64_t> complete = {};  ///< the last one, where one was looked for and found
+    std::optional<std::int64_t> complete = {};  ///< the last complete one, if one was looked for and found
   };
   /// Takes out the old ones (commits_to_remove). `is_complete`: as far as this rank knows.
   Old take_old(const KeepRule& rule, const std::function<bool(std::int64_t)>& is_complete);

@@ -1,5 +1,5 @@
-// After which rounds a job commits its state, as its checkpointing policy decides. Gives the policy its
-// events and keeps what it decides. Without files, messages or a clock: times arrive with the calls.
+// After which rounds a job commits its state, by its checkpointing policy. Passes the policy its events and
+// keeps its decisions. Without files, messages or a clock: times arrive with the calls.
 #pragma once
 
 #include <compare>
@@ -14,28 +14,30 @@
 
 namespace tandem {
 
-/// What another policy object needs to continue where one has ended.
+/// What a policy object needs to continue after another one.
 struct CommitHistory {
   std::int64_t round = 0;  ///< the last complete commit; 0: there is none
-  Seconds blocked = {};    ///< the job, by that commit
-  Seconds work = {};       ///< durations of the rounds since the policy has decided last
+  Seconds blocked = {};    ///< for how long that commit blocked the job
+  Seconds work = {};       ///< durations of the rounds since the policy's last decision
   friend auto operator<=>(const CommitHistory&, const CommitHistory&) = default;
 };
 
 class CommitSchedule {
  public:
   struct Setting {
-    /// So many rounds before its round a commit is decided, so that other ranks can learn of it. A plan in
+    /// A commit is decided so many rounds before its round, so that other ranks can learn of it. A plan in
     /// seconds then assumes that these rounds take as long as the last one.
     int ahead = 0;
-    /// A plan in rounds counts from the last commit's round, not from when that commit was complete.
+    /// A plan in rounds counts from the round of the last commit, not from the round in which that commit
+    /// was complete.
     bool counts_from_commit = false;
-    /// Rounds between commits that other ranks count by themselves: after a failed one, too, the next is due
-    /// so many rounds later. 0: they hear of each commit.
+    /// Rounds between commits, where other ranks count them by themselves. After a failed commit, too, the
+    /// next one is so many rounds later. 0: other ranks are notified of each commit.
     std::int64_t every = 0;
-    /// A complete commit counts only later, when other ranks have written what they know.
+    /// A complete commit counts later, when other ranks have written their records.
     bool counts_later = false;
-    /// When these ranks have begun. Events have times since the job began; all calls, since then.
+    /// When these ranks have begun. Events of the policy have times since the job began; all calls have
+    /// times since the ranks began.
     Seconds began = {};
   };
   /// `log`: called with each event and the decisions on it; may be empty.
@@ -44,33 +46,34 @@ class CommitSchedule {
 
   using Events = std::vector<checkpointing::Event>;
 
-  /// The policy continues from the state that another one had. Pre: called before all other calls.
+  /// The policy continues from the state of another one. Pre: called before all other calls.
   void restore(const std::string& state);
-  /// What restore takes.
+  /// The argument of restore().
   std::string state() const { return serialised(*policy_); }
 
-  /// The job computes from `round` on. `before`: what has happened to machines and commits until then and the
-  /// policy does not know, in the order of time. Pre: called once, before all later calls.
+  /// The job computes from `round` on. `before`: events of machines and commits until then that the policy
+  /// does not know, in the order of time. Pre: called once, before all later calls.
   void begin(Seconds now, std::int64_t round, const Events& before);
-  /// The same where another policy has decided before: the job has computed since time 0. A plan in rounds
-  /// counts from `since`, and one in seconds from when that policy decided last.
+  /// The same, if another policy has decided before: the job has computed since time 0. A plan in rounds
+  /// counts from `since`, and a plan in seconds from the last decision of that policy.
   void continue_from(Seconds now, std::int64_t round, std::int64_t since, const Events& before,
                      const CommitHistory& history);
   CommitHistory history() const { return {last_.round, last_.blocked, work_}; }
-  /// `duration`: of the round, without commits. `ends`: with a commit after this round, whatever was planned.
+  /// `duration`: of the round, without commits. `ends`: the job ends with a commit after this round,
+  /// whatever was planned.
   void round_done(Seconds now, std::int64_t round, int workers, Seconds duration, bool ends = false);
-  /// The machine in a slot will be taken away after this time. A policy whose commits are decided ahead has
-  /// less time, by the round that passes until its commit begins; so has one whose commits count later.
+  /// The machine in a slot will be taken away after this time. The policy gets less time, if commits are
+  /// decided in advance, by the round that passes until its commit begins; also if commits count later.
   void warned(Seconds now, int slot, Seconds notice);
-  /// The last commit counted so long after it was complete.
+  /// The last commit counted after it was complete by this time.
   void counted_after(Seconds time) { until_counted_ = time; }
-  /// A commit after the round in progress, whatever the policy plans. Pre: no other rank counts rounds.
+  /// Commits after the round in progress, whatever the policy plans. Pre: no other rank counts rounds.
   void request() { requested_ = true; }
-  /// The commit that is under way has not begun, and follows a later round instead. Pre: is_under_way().
+  /// The commit in progress has not begun, and follows a later round instead. Pre: is_under_way().
   void postpone();
   /// The state after this round is committed. Pre: round_done(round) was called.
   bool is_due(std::int64_t round) const { return round > 0 && due_ == round; }
-  /// The round of the last commit that was decided, which may be the next one; 0: none was.
+  /// The round of the last commit that was decided, also of one that is still to come; 0: none.
   std::int64_t decided() const { return due_; }
   /// The commit is complete, and blocked the job for `blocked`; or it was given up.
   void committed(Seconds now, Seconds blocked);
@@ -88,7 +91,7 @@ class CommitSchedule {
   Setting setting_;
   Log log_;
   std::int64_t round_ = 0;  ///< the last one that ended
-  Seconds duration_;        ///< of that
+  Seconds duration_;        ///< of that round
   std::int64_t due_ = 0;
   Seconds due_began_;        ///< when that round ended
   CommitHistory last_ = {};  ///< without the work since

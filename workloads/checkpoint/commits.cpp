@@ -56,7 +56,7 @@ void Commits::begin_at(std::int64_t round) {
   warnings_.listen();
 }
 
-/// What has arrived counts. From now on nothing may be sent.
+/// Messages that have arrived count. From now on nothing may be sent.
 void Commits::end_view() {
   if (!group_.changes() || has_finished_) return;
   collect(false);
@@ -82,7 +82,8 @@ void Commits::count_from(std::int64_t round) {
   if (group_.decides()) decider_.begin(context_.now(), last);
 }
 
-/// The worker that has decided before continues; another one decides with what that one has sent to all.
+/// The worker that has decided before continues. Another worker decides with the data that the former one
+/// has sent to all.
 void Commits::follow_from(std::int64_t round) {
   own_.begin_at(round);
   decider_.postpone();
@@ -207,7 +208,7 @@ void Commits::write(PartOfCommit part) {
   if (!own_.is_writing()) note(own_.take_stored(false));
   // A commit that all have written counts even if the worker that decides departs next.
   if (group_.changes() && plan_.mode == CommitMode::blocking) collect(true);
-  // Workers that have no part in it hear of it with their next replies.
+  // The next replies announce it to workers that have no part in it.
   if (decider_.decides() && group_.confirms_records()) collect(false);
 }
 

@@ -40,7 +40,7 @@ std::optional<RankAssignment> first_part_of(const Job& job, const ResumePoint& p
   return part;
 }
 
-/// What has to be there to start from the commit, now and later with other workers again.
+/// The parts that are needed to start from the commit, now and later with other workers again.
 std::vector<RankAssignment> parts_of(const Job& writer, const ResumePoint& point) {
   std::vector<RankAssignment> parts;
   const auto& needed = writer.checkpoints().commits.parts;
@@ -85,7 +85,7 @@ bool is_needed(const Job& job, const PartMove& move) {
   return false;
 }
 
-/// What a keeper does: it sends all at once, and takes what arrives.
+/// A keeper: sends all its parts immediately, and receives what arrives.
 class MovingKeeper {
  public:
   MovingKeeper(const Job& job, Context& context)
@@ -132,7 +132,7 @@ class MovingKeeper {
     try {
       part.store(host_, round_);
     } catch (const WorldError&) {
-      // Where nobody starts from it, the commit remains with those that have it.
+      // If no rank starts from the part, the commit remains with the machines that have it.
       if (is_needed(job_, move)) throw;
     }
     tell(move);
@@ -157,7 +157,7 @@ class MovingKeeper {
   std::vector<Pending> told_;
 };
 
-/// What a rank does that starts from a part: it waits until its keeper has it, and reads it.
+/// For a rank that starts from a part: waits until its keeper has it, and reads it.
 void await_part(const Job& job, Context& context, const RankAssignment& part) {
   const std::string& host = job.roster().host_of(context.rank());
   const auto& moves = job.generation()->moves;

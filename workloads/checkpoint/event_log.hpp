@@ -1,6 +1,5 @@
 // The events of a policy since its run began, one per line, in a file that only grows: for audit. A resumed
-// job continues from the state of its policies, which its checkpoint holds, and its log begins with that
-// state.
+// job continues from the state of its policies in its checkpoint, and its log begins with that state.
 #pragma once
 
 #include <cstdint>

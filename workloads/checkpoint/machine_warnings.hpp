@@ -1,5 +1,5 @@
-// Machines that will be taken away: what this rank hears of its own one, and on the rank that decides about
-// commits what the others do.
+// Warnings of machines that will be taken away: this rank's own, and on the rank that decides about commits
+// those of the other ranks.
 #pragma once
 
 #include <cstddef>
@@ -15,23 +15,23 @@ class MachineWarnings {
  public:
   struct Warning {
     Rank rank;        ///< whose machine will be taken away
-    Seconds departs;  ///< since the ranks began, which they do at one time
+    Seconds departs;  ///< since the ranks began, all at the same time
   };
 
   /// The arguments must outlive it.
   MachineWarnings(const Job& job, Context& context, Journal& journal);
 
-  /// This rank decides about commits: it hears of the warnings of the others from now on.
+  /// This rank decides about commits: it receives the warnings of the others from now on.
   void listen();
-  /// What this process was told since the last call, and what the others have sent.
+  /// The notices of this process since the last call, and what the others have sent.
   std::vector<Warning> hear();
   /// Notifies the rank that decides of a warning of this rank.
   void send(const Warning& warning);
-  /// Nothing more is heard.
+  /// No further warnings are received.
   void finish();
 
  private:
-  /// What is open with another rank about warnings.
+  /// The open messages about warnings with another rank.
   struct Line {
     Rank rank;
     Pending next;
@@ -43,7 +43,7 @@ class MachineWarnings {
   Context& context_;
   Journal& journal_;
   std::vector<Line> lines_;
-  std::size_t drawn_ = 0;  ///< of Generation::warnings, whose time has come
+  std::size_t drawn_ = 0;  ///< number of Generation::warnings whose time has come
   Pending sent_;           ///< the last Warned
 };
 

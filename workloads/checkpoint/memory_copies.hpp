@@ -1,5 +1,5 @@
-// Commits in memory (checkpoint.to buddy): the copy of a rank's part that the keeper on another host has,
-// from the side of the rank. The keeper is roles/keeper.
+// Commits in memory (checkpoint.to buddy): a rank's side of the copy that the keeper on another host has of
+// its part. The keeper is roles/keeper.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ namespace tandem {
 
 class MemoryCopies {
  public:
-  /// `has_part`: this rank, in commits. The arguments must outlive it.
+  /// `has_part`: whether this rank has a part in commits. The arguments must outlive it.
   MemoryCopies(const Job& job, Context& context, bool has_part);
 
   /// Commits are in memory, and this rank has a part in them.
@@ -47,8 +47,9 @@ class MemoryCopies {
   Pending kept_;
 };
 
-/// What a rank does first where a job starts again: afterwards the part of the commit from which it starts is
-/// in its own memory, and in that of its buddy, if that has room. Errors: WorldError.
+/// Restores copies where a job starts again, before a rank does anything else. Afterwards the part of the
+/// commit from which it starts is in its own memory, and in that of its buddy, if that has room. Errors:
+/// WorldError.
 void restore_copies(const Job& job, Context& context);
 
 }  // namespace tandem

@@ -10,19 +10,18 @@ namespace tandem {
 
 struct KeepRule {
   int keep = 0;  ///< the last ones; 0: all
-  /// While none is known to be complete, all stay.
+  /// While no commit is known to be complete, all stay.
   bool waits_for_complete = false;
-  /// Those after the latest complete one stay, too: another rank may take one of them for that.
+  /// Commits after the latest complete one stay, too: another rank may know that one of them is complete.
   bool later_stay = false;
-  /// Which commits are complete is known by messages alone: about earlier ones nothing is known.
+  /// Messages alone say which commits are complete: nothing is known about earlier ones.
   bool is_told = false;
-  /// Rounds; the first commit of each span of so many stays, too, but for the first span.
-  /// 0: none.
+  /// Rounds: the first commit in each span of this length stays, too, but for the first span. 0: none.
   std::int64_t every = 0;
 };
 
-/// Of `written`, in the order of rounds. `complete`: the latest of them that is known to be complete, which
-/// always stays; none: none is.
+/// Those of `written`, in the order of rounds. `complete`: the latest of them that is known to be complete,
+/// which always stays; none: none is known.
 std::vector<std::int64_t> commits_to_remove(std::span<const std::int64_t> written,
                                             std::optional<std::int64_t> complete, const KeepRule& rule);
 

@@ -84,7 +84,7 @@ ResumePoint for_other_workers(ResumePoint point, const Job& former, const Job& j
   const auto why = why_workers_must_stay(job);
   TANDEM_CHECK(!why, why.value_or(""));
   point.former_workers = number_of_workers(former);
-  // What a policy knows is about each of its workers.
+  // The state of a policy is about each of its workers.
   point.policies_continue = false;
   if (point.deals_anew) return point;
   point.deals = std::move(deals);

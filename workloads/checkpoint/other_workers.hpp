@@ -1,5 +1,5 @@
-// How a job continues from a checkpoint that other workers wrote: what all workers have in common is kept,
-// what one of those that are gone knew alone is dropped, and the samples of the epoch are dealt anew.
+// How a job continues from a checkpoint that other workers wrote. What all workers have in common is kept.
+// What a worker that is gone knew alone is dropped. The samples of the epoch are dealt anew.
 #pragma once
 
 #include <optional>
@@ -15,8 +15,8 @@ namespace tandem {
 /// Why no other number of workers can continue a job of this kind; none: it can.
 std::optional<std::string> why_workers_must_stay(const Job& job);
 
-/// `point`, found in the directory of `former`, as one from which `job` continues, which has another number
-/// of workers. `deals`: how samples were dealt before `former` dealt them. Pre: !why_workers_must_stay(job).
+/// Makes `point`, found in the directory of `former`, one from which `job` continues with another number of
+/// workers. `deals`: how samples were dealt before `former` dealt them. Pre: !why_workers_must_stay(job).
 ResumePoint for_other_workers(ResumePoint point, const Job& former, const Job& job,
                               std::vector<sampling::Deal> deals);
 
@@ -28,12 +28,12 @@ void count_for_other_workers(const Job& job, SavedState& state);
 /// The state of a worker from that of one of the interrupted job. Pre: as before; workers continue.
 SavedState state_from_other_workers(const Job& job, int index);
 
-/// `state` of a worker without servers, as one whose samples are dealt anew when the job begins. Pre:
+/// Changes `state`, of a worker without servers, for samples that are dealt anew when the job begins. Pre:
 /// job.resume()->deals_anew.
 void begin_with_new_deal(const Job& job, SavedState& state);
 
-/// The state of a worker whose slot was empty when the others wrote the checkpoint: that which a newcomer
-/// would have got from them. Pre: !job.resume()->has_state_of(index).
+/// The state of a worker whose slot was empty when the others wrote the checkpoint: the state that a
+/// newcomer would have got from them. Pre: !job.resume()->has_state_of(index).
 SavedState state_of_newcomer(const Job& job, int index);
 
 }  // namespace tandem

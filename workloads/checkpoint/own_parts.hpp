@@ -1,4 +1,4 @@
-// This rank's parts of commits: writes the next one, and removes those that nobody needs any more. Files
+// This rank's parts of commits: writes the next one, and removes those that no rank needs any more. Files
 // exist only where states are kept (CheckpointPlan::has_states); times are the same without.
 #pragma once
 
@@ -29,8 +29,8 @@ class OwnParts {
   void find();
   /// Another view of the members begins: another rank may write the model.
   void follow_group() { writer_.set_size(group_.size_of(group_.rank())); }
-  /// Where servers commit for workers that come and go: up to this commit all of these have written their
-  /// records. The last one of which that is true stays, with those after it. None: it does not matter.
+  /// Where servers commit for workers that come and go: all workers have written their records up to this
+  /// commit. The last commit for which that is true stays, with those after it. None: records do not matter.
   void set_recorded(std::optional<std::int64_t> round);
 
   /// The job computes from this round on.
@@ -45,8 +45,8 @@ class OwnParts {
   bool is_writing() const { return writer_.is_writing(); }
   /// How long training waited for the last part.
   Seconds blocked() const { return blocked_; }
-  /// The message that the last part is stored, or could not be: once, when it has been written. Waits for
-  /// that if asked to.
+  /// The message that the last part is stored, or could not be. Returned once, when the part has been
+  /// written. `waits`: waits for that.
   std::optional<protocol::Stored> take_stored(bool waits);
 
   /// Removes commits that have failed.

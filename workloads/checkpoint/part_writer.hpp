@@ -1,5 +1,5 @@
-// How one rank writes its part of a commit: to a disk, or through a copy into the memory of another machine, while
-// training waits or in the background.
+// How one rank writes its part of a commit: to a disk, or through a copy into the memory of another machine,
+// while training waits or in the background.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +15,16 @@ namespace tandem {
 
 class PartWriter {
  public:
-  /// `has_part`: this rank, in commits. The arguments must outlive it.
+  /// `has_part`: whether this rank has a part in commits. The arguments must outlive it.
   PartWriter(const Job& job, Context& context, bool has_part);
 
   void set_size(Bytes size) { size_ = size; }
   Bytes size() const { return size_; }
   std::optional<int> disk() const { return disk_; }
 
-  /// Writes the part of the commit after this round; training waits until that has ended or, in the background,
-  /// until the part is copied. `started`: when training began to wait. `save`: writes the files, where there are
-  /// any; false: it could not. `kept`: of this rank. Pre: not is_writing().
+  /// Writes the part of the commit after this round. Training waits until that has ended or, in the
+  /// background, until the part is copied. `started`: when training began to wait. `save`: writes the files,
+  /// if there are any; false: it could not. `kept`: of this rank. Pre: not is_writing().
   void write(std::int64_t round, Seconds started, const KeptRounds& kept, std::function<bool()> save);
   bool is_writing() const { return !writing_.empty() || copies_.is_open(); }
   /// A call of end() would not block.

@@ -38,7 +38,7 @@ struct RecordFile {
   std::string path;
   int generation = 0;
   int part = 0;
-  bool is_rest = false;  ///< of what no part held when it was written
+  bool is_rest = false;  ///< has the records that were in no part when it was written
   Seconds began{0};
   std::vector<std::pair<RecordMark, std::string>> frames = {};
 };

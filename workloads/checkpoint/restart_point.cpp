@@ -154,8 +154,8 @@ std::int64_t samples_of(const Journal& journal) {
   return samples;
 }
 
-/// samples_after, where workers come and go: servers do not count steps that were lost with a machine, so
-/// what is done again are the samples of which no record stays.
+/// samples_after for jobs whose workers come and go. Servers do not count steps that were lost with a
+/// machine, so the samples to repeat are those without a record.
 std::int64_t samples_in_place_after(const Job& job, const std::optional<ResumePoint>& point,
                                     const Journal& journal) {
   const std::string directory = own_directory(job);

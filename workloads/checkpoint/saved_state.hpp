@@ -24,7 +24,7 @@ class SavedState : public StateArchive {
   /// Written atomically. Errors: WorldError when it cannot be written.
   void save(const std::string& path) const;
 
-  /// From now on it restores the values it holds, and does not change those it does not hold.
+  /// From now on it restores the values that it holds, and leaves others unchanged.
   void restore_known();
 
   bool restores() const override { return restores_; }

@@ -57,8 +57,8 @@ std::string ending_of_state(const RankAssignment& assignment) {
   return fmt::format(".{}_{}.state", role_name(assignment.role), assignment.index);
 }
 
-/// Of the directories that may have what a host's ranks commit, the one in which that file is; the host's own
-/// if it is in none. Generations with other workers have other hosts.
+/// The one of the directories with the commits of a host in which that file is; the host's own if it is in
+/// none. Generations with other workers have other hosts.
 template <class Path>
 std::string directory_with(const Job& job, const std::string& directory, const std::string& host,
                            const Path& path_in) {

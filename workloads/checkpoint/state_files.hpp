@@ -1,5 +1,5 @@
 // The state files that ranks write with each checkpoint, and the choice of a checkpoint from which a job can
-// be resumed. A checkpoint is complete when its model and the states that its algorithm needs exist; every
+// be resumed. A checkpoint is complete when its model and the states that its algorithm needs exist. Every
 // file is written atomically.
 #pragma once
 
@@ -18,8 +18,8 @@ namespace tandem {
 
 /// Paths of the state of a rank after `round`, and of its policy's events.
 std::string state_path(const std::string& directory, std::int64_t round, const RankAssignment& assignment);
-/// The same of a rank of this job, which may commit its state to its own machine, and keep a copy elsewhere:
-/// that which is there.
+/// The same for a rank of this job, which may commit its state to its own machine and keep a copy elsewhere:
+/// the path of the one that exists.
 std::string state_path(const Job& job, const std::string& directory, std::int64_t round,
                        const RankAssignment& assignment);
 std::string events_path(const std::string& directory, const RankAssignment& assignment);
@@ -35,13 +35,13 @@ std::string copy_path(const Job& job, const std::string& directory, const checkp
 
 /// Rounds after which the rank has saved its state in that directory, the latest first.
 std::vector<std::int64_t> rounds_of_state(const std::string& directory, const RankAssignment& assignment);
-/// Rounds that may be complete checkpoints of the job, the latest first: those with a model in a result
-/// directory; where ranks commit to disks of their own, those of which all parts are there, or after
-/// generations with other workers the model.
+/// Rounds that may be complete checkpoints of the job, the latest first. In a result directory these have a
+/// model. If ranks commit to disks of their own, all parts of them are there, or, after generations with
+/// other workers, the model.
 std::vector<std::int64_t> rounds_of_job(const Job& job, const std::string& directory);
 
-/// Writes the model taken after `round`, a checkpoint of the job, into that directory. Where mathematics is
-/// modelled there are no values, and the file only says that the checkpoint is complete. Errors: WorldError.
+/// Writes the model after `round`, a checkpoint of the job, into that directory. Modelled mathematics has no
+/// values: the file then only says that the checkpoint is complete. Errors: WorldError.
 void save_model(const Job& job, const std::string& directory, std::int64_t round, std::vector<float> values);
 
 /// Writes the states of one rank.
@@ -59,10 +59,10 @@ class StateFiles {
   CheckpointSchedule schedule_;
 };
 
-/// Where states are committed apart from evaluations: the checkpoint belongs to no commit.
+/// If states are committed apart from evaluations: the checkpoint belongs to no commit.
 bool is_only_evaluated(const Job& job, const std::string& directory, std::int64_t round);
-/// The latest complete checkpoint in the result directory of this job, or that of `round`.
-/// Errors: ConfigError when there is none; it says what the latest one lacks.
+/// The latest complete checkpoint in the result directory of this job, or that of `round`. Errors:
+/// ConfigError when there is none; the message says what the latest one lacks.
 ResumePoint find_resume_point(const Job& job, const std::string& directory,
                               std::optional<std::int64_t> round);
 /// The job's progress at that point. Seconds are those of its own clock.

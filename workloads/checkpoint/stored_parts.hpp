@@ -1,5 +1,5 @@
-// The messages by which the ranks of a commit say that their parts are stored, and on the rank that decides,
-// what it has heard of the commit that is under way.
+// The messages by which the ranks of a commit say that their parts are stored. On the rank that decides,
+// what it knows of the commit in progress.
 #pragma once
 
 #include <cstdint>
@@ -25,22 +25,22 @@ class StoredParts {
 
   // On the rank that decides:
 
-  /// The commit after `round` begins, of the group as it is now.
+  /// The commit after `round` begins, of the present group.
   void open(std::int64_t round, Seconds started);
   /// The commit does not count, whatever is stored.
   void fail() { tally_.fail(); }
-  /// Takes the messages that have arrived, and waits for the others if asked to. While it waits, the view may
-  /// end, and the commit with it.
+  /// Handles the messages that have arrived. `waits`: waits for the others. Meanwhile the view may end, and
+  /// with it the commit.
   void collect(bool waits);
   bool has_heard_of_all() const { return tally_.has_heard_of_all(); }
   /// Ends the commit. Pre: has_heard_of_all().
   CommitTally::Result close();
-  /// Another view of the members begins, and all messages of the last one have ended. True: a commit was
-  /// under way, which is not complete.
+  /// Another view of the members begins, and all messages of the last one have ended. True: a commit was in
+  /// progress, which is not complete.
   bool give_up();
 
  private:
-  /// From another rank: its part of the commit that is under way.
+  /// Messages of another rank about its part of the commit in progress.
   struct Line {
     Rank rank;
     Pending next;  ///< Stored

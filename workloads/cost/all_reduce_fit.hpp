@@ -1,4 +1,5 @@
-// What the measured all-reduces of a profile say about numbers of ranks that were not measured.
+// Predicts all-reduces of numbers of ranks that were not measured from the measured all-reduces of a
+// profile.
 #pragma once
 
 #include <optional>
@@ -20,7 +21,7 @@ struct FitCheck {
   double mean_error = 0.0;  ///< relative, without sign
   double largest_error = 0.0;
 };
-/// Sizes of at least 4 KiB. None if the two were not measured, or there are no others.
+/// Uses sizes of at least 4 KiB. None if the two numbers were not measured, or there are no others.
 std::optional<FitCheck> check_fit(const Profile& profile, int first_ranks, int second_ranks);
 
 }  // namespace tandem

@@ -17,9 +17,9 @@ constexpr double streams_of_decode = 5.0;
 constexpr double seconds_per_stored_byte = 12e-9;
 constexpr double seconds_per_record_byte = 4e-9;
 
-// What a GPU needs to start one kernel that streams vectors, beside their bytes: filling 4 MiB took an H100
-// 4.0 us, of which 1.4 us are bytes (validation/reports/gpu-2026-11-28.md). Forward and backward passes start
-// many kernels, and have the device's own figure.
+// The time in which a GPU starts one kernel that streams vectors, in addition to the time of its bytes:
+// filling 4 MiB took an H100 4.0 us, of which 1.4 us are bytes (validation/reports/gpu-2026-11-28.md).
+// Forward and backward passes start many kernels, and have the device's own figure.
 constexpr Seconds kernel_start{2.6e-6};
 
 }  // namespace

@@ -20,13 +20,13 @@ namespace tandem {
 /// Updates and sums read two vectors and write one.
 constexpr double streams_of_update = 3.0;
 
-/// A compression, as profiles name it and as devices are estimated to do it.
+/// A compression, by its name in profiles, and with the numbers by which devices are estimated.
 struct CompressionCost {
   std::string method = {};  ///< with its options
   compression::Efforts efforts = {};
 };
 
-/// What a user measured: the passes of one step on one device, without its other work.
+/// A user's measurement: the passes of one step on one device, without its other work.
 struct MeasuredPasses {
   Seconds forward;
   Seconds backward;
@@ -34,7 +34,7 @@ struct MeasuredPasses {
   platforms::Device device;
 };
 
-/// What is priced: the same for all ranks of a job, which share it.
+/// The model that is priced: the same for all ranks of a job, which share it.
 class PricedModel {
  public:
   /// `measured_name`: the name of the model in profiles. `profile` may be null: then every price comes from
@@ -53,10 +53,10 @@ class PricedModel {
   Precision precision() const { return precision_; }
   /// Null: the user measured none.
   const MeasuredPasses* measured() const { return measured_ ? &*measured_ : nullptr; }
-  /// Threads that decode a batch of so many images.
+  /// Threads that decode a batch of `samples` images.
   int decode_threads(int samples) const;
-  /// The name of such work in a profile: the model's, of decoding with its threads, or the compression's with
-  /// its options.
+  /// The name of such work in a profile: that of the model, of decoding with its threads, or of the
+  /// compression with its options.
   const std::string& subject(Work::Kind kind) const;
   /// Factor on the time of the work while messages are in flight; at least 1.
   double slowdown(Work::Kind kind) const { return slowdowns_[static_cast<std::size_t>(kind)]; }
@@ -89,7 +89,7 @@ class CostModel {
   double slowdown(const Work& work) const { return priced_->slowdown(work.kind); }
 
  private:
-  /// Its time is part of what the host states of its server.
+  /// Its time is part of the costs of a server that the host states.
   bool is_stated(Work::Kind kind) const;
   Seconds from_device(const Work& work) const;
   /// Of a pass. Buckets and samples in proportion; other devices by the ratio of the rates.

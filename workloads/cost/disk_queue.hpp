@@ -1,5 +1,5 @@
-// How a disk serves requests: so many at the same time, the others in the order of their arrival. Arithmetic
-// on times, the same for simulated disks and for emulated ones.
+// How a disk serves requests: some at the same time, the others in the order of their arrival. Arithmetic on
+// times, the same for simulated disks and for emulated ones.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace tandem {
 
-/// What a disk does besides moving bytes.
+/// Properties of a disk, without its rate.
 struct DiskService {
   static constexpr int most_parallel = 256;
   Seconds latency{0};  ///< of each request, before its bytes
@@ -53,7 +53,7 @@ class DiskQueue {
     return Seconds(last_s_);
   }
 
-  /// Whether a request that arrives then waits for no other one and shares the disk with none.
+  /// Whether a request that arrives then neither waits for another one nor shares the disk with one.
   bool is_idle(Seconds at) const { return last_s_ <= at.count(); }
 
  private:

@@ -1,5 +1,5 @@
-// What `tandem calibrate` measured: figures that the simulator uses instead of estimates. They are valid for
-// the machine and software on which they were measured. Plain data with a JSON form.
+// The results of `tandem calibrate`: figures that the simulator uses instead of estimates. They are valid
+// for the machine and software on which they were measured. Plain data with a JSON form.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace tandem {
 
 struct Profile {
   static constexpr int schema_version = 16;
-  std::string machine;   ///< processor name, cores, kernel: what must match for the profile to be fresh
+  std::string machine;   ///< processor name, cores, kernel: a fresh profile has those of this machine
   std::string software;  ///< version of Tandem, then those of the libraries that ranks use
   std::string date;
   std::string command;          ///< that measured it
@@ -37,7 +37,7 @@ struct Profile {
     double median_s;
     double spread;  ///< interquartile range / median
     std::vector<double> raw_s;
-    double first_s = 0.0;  ///< the first execution, which is not among the raw ones
+    double first_s = 0.0;  ///< the first execution, which `raw_s` does not have
     /// Times while messages were continuously in flight from and to the rank; each is the mean of some steps.
     /// Empty: not measured.
     std::vector<double> disturbed_raw_s = {};
@@ -50,7 +50,7 @@ struct Profile {
   /// were calibrated.
   struct HostEntry {
     std::string host;  ///< empty: of a rank without one
-    double ratio;      ///< median time of a step's work over that of the host that `compute` is of
+    double ratio;      ///< median time of a step's work over that of the host of `compute`
     double spread;     ///< interquartile range / median
     std::vector<double> raw_s;
     std::string kind = {};  ///< see DevicePlan::kind_of; empty: any
@@ -58,9 +58,9 @@ struct Profile {
     struct OfWork {
       Work::Kind work;
       double ratio;
-      double first_ratio;  ///< of what first executions take longer
+      double first_ratio;  ///< of the additional time of first executions
     };
-    std::vector<OfWork> works = {};  ///< a kind that is not listed has the step's ratio
+    std::vector<OfWork> works = {};  ///< a kind without an entry has the step's ratio
     double ratio_of(Work::Kind work) const;
     double first_ratio_of(Work::Kind work) const;
   };
@@ -136,8 +136,8 @@ struct Profile {
   std::string cluster;  ///< platform file of the cluster it was measured on; empty: none, but one machine
   std::vector<std::string> machines;  ///< of a real cluster, by rank; empty: the cluster is emulated, or none
 
-  /// Between the memory of rank 0's device and pinned memory of its host, by the device's own clock. Empty
-  /// where they are one memory.
+  /// Copies between the memory of rank 0's device and pinned memory of its host, by the device's own clock.
+  /// Empty if both are one memory.
   struct CopyEntry {
     std::int64_t bytes;
     bool out;  ///< from the device
@@ -158,11 +158,11 @@ struct Profile {
   };
   std::vector<StorageEntry> storage;
 
-  /// A disk of this machine as random reads of a file found it, and what follows from them (see fit_disk).
+  /// A disk of this machine: random reads of a file, and what follows from them (see fit_disk).
   struct DiskEntry {
     struct Reads {
       std::int64_t bytes;  ///< of each
-      int depth;           ///< so many at the same time
+      int depth;           ///< requests at the same time
       double per_second;   ///< median
       double spread;       ///< interquartile range / median
     };
@@ -174,13 +174,14 @@ struct Profile {
     std::vector<Reads> reads = {};
   };
   std::vector<DiskEntry> disks;  ///< warm, then cold where the file system lets reads avoid the page cache
-  /// The measurement for reads that are cold, or not; the other one where that was not possible. Null: none.
+  /// The measurement of cold or of warm reads; the other one if that was not possible. Null: none.
   const DiskEntry* disk(bool cold) const;
 
   /// Delays with which ranks noticed the end of emulated work, while all ranks worked and exchanged messages.
   std::vector<double> lateness_s;
-  /// How far the end of a message is from that of an equal share of a link: standard deviation in bytes. It
-  /// does not grow with the size of messages, because links serve flows in turn, some packets at a time.
+  /// Distance between the end of a message and its end with an equal share of a link: standard deviation in
+  /// bytes. It does not grow with the size of messages, because links serve flows in turn, some packets at a
+  /// time.
   double share_jitter_bytes = 0.0;
 
   /// Transfers of equal size into or out of rank 0's host that start one after the other.
@@ -195,19 +196,20 @@ struct Profile {
     std::vector<std::vector<double>> ends_s;
   };
   std::vector<OffsetEntry> offsets;  ///< empty: not measured
-  /// How far the end of a message is from that of an equal share of a link, without systematic differences:
-  /// standard deviation in bytes. From the offsets where they were measured, else share_jitter_bytes.
+  /// The same distance without systematic differences: standard deviation in bytes. From the offsets if they
+  /// were measured, else share_jitter_bytes.
   double share_jitter() const;
   /// Time that a transfer loses when it starts on a link in use: the median over pairs of transfers that
-  /// start one after the other of (distance of their ends - distance of their starts). Three sharers or more
-  /// measure it beside bytes the other way; without those it is several times as long. 0 without offsets.
+  /// start one after the other of (distance of their ends - distance of their starts). With three sharers or
+  /// more it is measured while bytes move the other way; without those it is several times as long. 0
+  /// without offsets.
   Seconds busy_start() const;
   /// Rate of the older of two transfers over that of the newer, while both share the link: the median of the
   /// measured pairs. 1: equal shares, as simulated; large: a queue. None without offsets.
   std::optional<double> older_rate() const;
 
-  /// It was not measured on a machine: it has times of all-reduces from tables of another program, which a
-  /// simulation combines with the links and devices of its platform.
+  /// It was not measured on a machine: it has tables of all-reduces of another program. A simulation
+  /// combines them with the links and devices of its platform.
   bool has_tables_alone() const { return paths.empty(); }
   /// Seconds for the work, if measured: exact sample count, or interpolated between measured ones.
   std::optional<Seconds> price(const std::string& model, const Work& work) const;
@@ -231,7 +233,7 @@ struct Profile {
   /// Time of MPI's own all-reduce: interpolated linearly between measured sizes and numbers of ranks,
   /// extrapolated from the two largest sizes. Nothing outside the measured numbers of ranks.
   std::optional<Seconds> all_reduce(int ranks, Bytes size) const;
-  /// Least time that it adds to an all-reduce that was in progress when it began.
+  /// Least time that an all-reduce adds to another one that was in progress when it began.
   std::optional<Seconds> all_reduce_behind(int ranks, Bytes size) const;
   /// As draw_variation, for the nearest measured all-reduce that has neither more ranks nor a larger size.
   double draw_all_reduce_variation(int ranks, Bytes size, Rng& random) const;
@@ -240,7 +242,7 @@ struct Profile {
   Seconds begin(const std::string& model, Rng* random) const;
 
  private:
-  /// Of work with a stored size; nothing if no images of known sizes were decoded.
+  /// Price of work with a stored size; none if no images of known sizes were decoded.
   std::optional<Seconds> decoding_price(const std::string& model, const Work& work) const;
   std::optional<Seconds> all_reduce(double AllReduceEntry::*what, int ranks, Bytes size) const;
   /// Two measured operations of the kind: the largest one that is not larger than the work, and the smallest

@@ -1,5 +1,5 @@
-// What a parameter server does itself with each push and reply, as a host of the platform states it: the
-// servers of frameworks differ from this program's. Plain data and arithmetic.
+// Costs of a parameter server for each push and reply, as a host of the platform states them: the servers of
+// frameworks differ from Tandem's. Plain data and arithmetic.
 #pragma once
 
 #include <map>
@@ -21,13 +21,14 @@ struct ServerCost {
   std::optional<BytesPerSecond> reply_rate = {};  ///< none: bytes of replies take no time
 
   bool operator==(const ServerCost&) const = default;
-  /// Of a push or a reply; 0 for other work.
+  /// Time of a push or a reply; 0 for other work.
   Seconds time_of(const Work& work) const;
 };
 
-/// By the host's properties tandem:server_message, tandem:server_tensor (times), tandem:server_push_rate and
-/// tandem:server_reply_rate (bytes per second); none without any of them. `file`: for messages. Errors:
-/// ConfigError with file, host and property for other values, and for other properties tandem:server_*.
+/// The costs in the host's properties tandem:server_message, tandem:server_tensor (times),
+/// tandem:server_push_rate and tandem:server_reply_rate (bytes per second); none without any of them.
+/// `file`: for messages. Errors: ConfigError with file, host and property for other values, and for other
+/// properties tandem:server_*.
 std::optional<ServerCost> stated_server_cost(const platforms::Host& host, const std::string& file);
 
 /// The properties that state it, without those that are 0 or absent; at least one of them. They read back to

@@ -1,5 +1,5 @@
-// Changes training images at random each time they are used, so that a model does not learn them by heart.
-// Pure: drawn from the seed, the sample and the epoch, so the same on every rank and for every number of
+// Changes training images at random each time they are used, so that a model does not memorise them. Pure:
+// drawn from the seed, the sample and the epoch, so it is the same on every rank and for every number of
 // ranks.
 #pragma once
 

@@ -158,7 +158,7 @@ CacheLedger& CacheEngine::open_ledger(int job) {
   return open_ledger(job, jobs_[static_cast<std::size_t>(job)].epoch);
 }
 
-/// What a peer was expected to deliver comes from the store.
+/// A sample that a peer did not deliver comes from the store.
 void CacheEngine::count_peer_miss(const Arrived& read, CacheLedger& ledger) {
   ++ledger.peer_misses;
   if (read.why != Why::demand) return;
@@ -204,7 +204,7 @@ void CacheEngine::count_delivered(const cache::Want& want, CacheLedger& ledger) 
   }
 }
 
-/// One read for all samples of a place, in the order in which they are delivered.
+/// One read for all samples of a place, in the order of their delivery.
 void CacheEngine::add_demand(CacheLedger& ledger) {
   std::vector<cache::Place>& places = demand_places_;
   places.clear();

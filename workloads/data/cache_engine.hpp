@@ -1,6 +1,6 @@
-// The mechanism of a cache node, written once for all policies: which samples are here and in flight, that
-// tiers never exceed their capacity, that a sample is not read twice at once, and the ledger. The policy
-// inside decides; the caller makes the reads and owns the bytes.
+// The mechanism of a cache node, written once for all policies. It knows which samples are here and in
+// flight, keeps tiers within their capacity, reads no sample twice at the same time, and has the ledger. The
+// policy inside decides. The caller makes the reads and owns the bytes.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,17 @@
 
 namespace tandem {
 
-/// Every event returns what the policy decided, valid until the next event. To what the policy decided the
-/// engine adds the reads on demand, and it leaves out reads in the background of samples that are here or in
+/// Every event returns the decisions of the policy, valid until the next event. The engine adds the reads on
+/// demand that follow from them. It leaves out reads in the background of samples that are here or in
 /// flight. The caller makes the reads, reports each with `arrived`, and makes the moves in their order.
 class CacheEngine {
  public:
-  /// Pre: manifest.samples > 0, at least one tier; what the manifest views outlives the engine.
+  /// Pre: manifest.samples > 0, at least one tier; the manifest's views outlive the engine.
   CacheEngine(std::unique_ptr<cache::CachePolicy> policy, std::vector<Bytes> tiers,
               const cache::Manifest& manifest, int jobs = 1);
 
-  /// Deliver each sample of a batch. One that comes from a peer or store is read, or was being read already:
-  /// the batch is complete when those reads have arrived.
+  /// Delivers each sample of a batch. A sample from a peer or store is read, or was being read already. The
+  /// batch is complete when those reads have arrived.
   const cache::Decisions& want(const cache::Want& want);
   /// Pre: the samples are in flight. A peer that does not hold a sample for which a batch waits is replaced
   /// by the first store, unless the policy reads it elsewhere. `job`: for which they were read; `why`: as the
@@ -46,20 +46,20 @@ class CacheEngine {
     const bool is_here = serve.from.where == cache::Where::tier && state(serve.given).is_kept;
     return state(serve.given).in_flight && !is_here;
   }
-  /// The tier had the sample before the read that is under way, or was the last one: for a job that bypasses
+  /// The tier had the sample before the read in progress, or before the last read: for a job that bypasses
   /// the tier.
   bool is_kept(SampleId id) const { return state(id).is_kept; }
-  /// That holds the sample, or will when it arrives; cache::outside: none.
+  /// The tier that holds the sample, or will when it arrives; cache::outside: none.
   int tier_of(SampleId id) const { return state(id).tier; }
   bool in_flight(SampleId id) const { return state(id).in_flight; }
   Bytes used(int tier) const { return used_[static_cast<std::size_t>(tier)]; }
   const cache::CachePolicy& policy() const { return *policy_; }
-  /// Of the last batch, epoch or losses: what follows changes, news and idle times counts for it.
+  /// The job of the last batch, epoch or losses: changes, news and idle times after it count for this job.
   int active_job() const { return active_job_; }
 
-  /// Of a job and epoch; all zero if nothing happened in it.
+  /// The ledger of a job and epoch; all zero if nothing happened in it.
   const CacheLedger& ledger(int job, std::int64_t epoch) const;
-  /// Of all jobs and epochs.
+  /// The sum of all jobs and epochs.
   CacheLedger total() const;
 
  private:

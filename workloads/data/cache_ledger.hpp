@@ -1,5 +1,5 @@
 // What a cache node delivered and read in one epoch of one job. The classes of delivered samples add up to
-// the requests; reads in the background are counted besides.
+// the requests; reads in the background are counted separately.
 #pragma once
 
 #include <array>
@@ -36,7 +36,7 @@ struct CacheLedger {
   std::int64_t repeated = 0;  ///< delivered to the job in this epoch before
   std::int64_t distinct = 0;  ///< different samples that were delivered
 
-  /// Reads in the background by cache::Why, and requests that they were made in.
+  /// Samples read in the background by cache::Why, and the requests for them.
   std::array<SampleCount, cache::why_count> background = {};
   std::array<std::int64_t, cache::why_count> background_requests = {};
   SampleCount packed;  ///< copied into packages of the store

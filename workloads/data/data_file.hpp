@@ -19,8 +19,7 @@ class DataFile {
   /// "IDX file '/data/train-images-idx3-ubyte.gz'".
   const std::string& name() const { return name_; }
 
-  /// Fills `into` with the next bytes, or with what is left of the file. Returns their number. Errors:
-  /// corrupt.
+  /// Fills `into` with the next bytes, or with the rest of the file. Returns their number. Errors: corrupt.
   std::size_t read_some(std::span<std::byte> into);
   /// The next `count` bytes, called `what` in errors. Errors: truncated or corrupt.
   std::vector<std::byte> read(std::size_t count, const std::string& what);

@@ -98,8 +98,8 @@ struct DatasetSetting {
   std::int64_t test_samples;
   std::uint64_t seed;    ///< of synthetic data
   int image_size = 0;    ///< side to which images in files are decoded; 0: they all have one size
-  Options options = {};  ///< of the data set's entry in the catalogue; those that are missing have defaults
-  /// Training samples are loaded too. False: those of a SampleSet are not, they are read one by one.
+  Options options = {};  ///< of the data set's entry in the catalogue; missing ones have defaults
+  /// Training samples are loaded too. False: those of a SampleSet are read one by one.
   bool loads_training = true;
   bool cold = false;  ///< images in files are read past the page cache
 };
@@ -108,22 +108,22 @@ const Catalog<int>& dataset_catalog();
 /// Sizes only, from the headers or lengths of the files, so the files must exist.
 /// Errors: ConfigError when missing (names the folder and how to obtain them), truncated or corrupt.
 DatasetInfo describe_dataset(const DatasetSetting& setting);
-/// The same for modelled mathematics, which needs no files: where none is there, the sizes are those of the
-/// published data set. Errors: as describe_dataset, if a file is there; more samples requested than it has.
+/// The same for modelled mathematics, which needs no files. Without files, the sizes are those of the
+/// published data set. Errors: as describe_dataset, if there is a file; more samples requested than it has.
 DatasetInfo describe_modelled_dataset(const DatasetSetting& setting);
 /// Paths of its files; none for synthetic data, and for samples that are stored one by one. Errors:
 /// ConfigError when one is missing.
 std::vector<std::string> dataset_files(const DatasetSetting& setting);
-/// Errors: as describe_dataset, for invalid labels and broken images, and for data sets above
-/// `largest_in_memory` that need not be in memory. `set`: the data set's, if it was opened before.
+/// `set`: of this data set, if it was opened before. Errors: as describe_dataset, for invalid labels and
+/// broken images, and for data sets above `largest_in_memory` that need not be in memory.
 std::shared_ptr<const Dataset> load_dataset(const DatasetSetting& setting, const SampleSet* set = nullptr);
 /// One label per training sample, as load_dataset gives them; synthetic data of any size. Errors: as
 /// load_dataset.
 std::vector<std::uint16_t> load_train_labels(const DatasetSetting& setting);
-/// The same for modelled mathematics: where no file is there, labels are drawn from the seed, all classes
-/// alike.
+/// The same for modelled mathematics. Without a file, labels are drawn from the seed, all classes with the
+/// same probability.
 std::vector<std::uint16_t> modelled_train_labels(const DatasetSetting& setting);
-/// Of synthetic data and decoded images.
+/// The limit for synthetic data and decoded images.
 inline constexpr Bytes largest_in_memory{std::int64_t{16} << 30};
 
 }  // namespace tandem

@@ -9,7 +9,7 @@
 
 namespace tandem {
 
-/// Holds a copy of the records until this object and all that map them are gone.
+/// Holds a copy of the records. The memory is freed when this object and all processes that map it are gone.
 class DatasetMemory {
  public:
   /// Errors: WorldError when the system has too little memory.
@@ -18,7 +18,7 @@ class DatasetMemory {
   DatasetMemory(const DatasetMemory&) = delete;
   DatasetMemory& operator=(const DatasetMemory&) = delete;
 
-  /// By which other processes of this user on this machine open it, while this object exists.
+  /// The path by which other processes of this user on this machine open it, while this object exists.
   const std::string& path() const { return path_; }
 
  private:
@@ -26,7 +26,8 @@ class DatasetMemory {
   std::string path_;
 };
 
-/// Null without a data set, or where the system has too little memory: other processes then load their own.
+/// Null without a data set, or if the system has too little memory: other processes then load their own
+/// copy.
 std::unique_ptr<DatasetMemory> share_dataset(const Dataset* dataset);
 
 /// As load_dataset, for the same setting with which the data set in the memory `path` was loaded, but maps

@@ -15,7 +15,7 @@ struct Picture {
   std::vector<std::byte> pixels;
 };
 
-/// As decode_image does with the pixels that it has read.
+/// Scales as decode_image does with the pixels that it has read.
 void fit_picture(const Picture& picture, const ImageShape& shape, std::span<std::byte> pixels);
 
 }  // namespace tandem

@@ -1,5 +1,5 @@
-// Losses of samples where mathematics is modelled: seeded, with the shape that training has, but of no model.
-// It lets importance policies be simulated; it does not predict accuracy.
+// Losses of samples for modelled mathematics: seeded, with the shape of those of a training, but of no
+// model. They let importance policies be simulated; they do not predict accuracy.
 #pragma once
 
 #include <cmath>

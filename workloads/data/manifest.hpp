@@ -1,5 +1,5 @@
-// What is known of every sample of a data set before any is read: its size, its class and its checksum. Where
-// it is stored is known to the SampleSource.
+// The known properties of every sample of a data set before any is read: its size, its class and its
+// checksum. The SampleSource knows where it is stored.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,9 @@ struct Manifest {
   Digest names;                          ///< of the samples' names, in order
 
   std::int64_t samples() const { return static_cast<std::int64_t>(sizes.size()); }
-  /// The first `count` samples only. Pre: there are as many.
+  /// Keeps the first `count` samples. Pre: there are as many.
   void truncate(std::int64_t count);
-  /// As caches see it: valid as long as this is not changed.
+  /// A view for caches: valid as long as this is not changed.
   cache::Manifest view() const;
   /// Different for different names, sizes, classes or checksums.
   std::string digest() const;

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A folder beside its place, which takes that when it is complete, and is removed otherwise.
+/// A folder next to its final place. It is moved there when it is complete, and is removed otherwise.
 class FolderInProgress {
  public:
   explicit FolderInProgress(const fs::path& out)

@@ -12,7 +12,7 @@ namespace tandem {
 struct PackSetting {
   std::string out;  ///< folder, which must not exist
   Bytes shard_size{64'000'000};
-  /// Called with the share of the samples that are written; may throw to end it.
+  /// Called with the share of the samples that are written; may throw to end the packing.
   std::function<void(double)> progress = [](double) {};
 };
 struct PackResult {
@@ -24,8 +24,8 @@ struct PackResult {
 /// ConfigError for a folder that exists, an image that cannot be read, or a class whose name has a line
 /// break.
 PackResult pack(const SampleSet& set, const PackSetting& setting);
-/// The same of a data set of records, whose images become PNG: a learner reads the same pixels. Pre: pixels
-/// of 8 bits.
+/// The same for a data set of records. Its images become PNG, from which a learner reads the same pixels.
+/// Pre: pixels of 8 bits.
 PackResult pack(const Dataset& dataset, const PackSetting& setting);
 
 }  // namespace tandem

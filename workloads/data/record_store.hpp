@@ -14,8 +14,8 @@ namespace tandem {
 
 class RecordStore final : public SampleSource {
  public:
-  /// Writes the file, which has no name afterwards, so that nothing is left of it when the process ends, with
-  /// the samples for which `has` is true; empty: all. `cold`: see StorageFile. Errors: WorldError.
+  /// Writes the file with the samples for which `has` is true; empty: all. Afterwards the file has no name,
+  /// so it is gone when the process ends. `cold`: see StorageFile. Errors: WorldError.
   RecordStore(std::string path, const Dataset& dataset, const std::function<bool(SampleId)>& has = {},
               bool cold = false);
 

@@ -17,19 +17,19 @@ class SampleSource {
   virtual ~SampleSource() = default;
   /// Bytes of the sample as it is stored.
   virtual Bytes size(SampleId id) const = 0;
-  /// Reads all of them into `target`, whose size is that. Errors: WorldError naming the file.
+  /// Reads the stored bytes into `target`, which has that size. Errors: WorldError naming the file.
   virtual void read(SampleId id, std::span<std::byte> target) const = 0;
-  /// The same as data, for which `target` and the source must outlive it. Nullopt where it would block the
-  /// caller, or does not read past the page cache. Errors: none; those come with the read.
+  /// The same read as data. `target` and the source must outlive it. Nullopt if it would block the caller,
+  /// or does not read past the page cache. Errors: none; they come with the read.
   virtual std::optional<PlannedRead> plan(SampleId /*id*/, std::span<std::byte> /*target*/) const {
     return std::nullopt;
   }
-  /// What is wrong with bytes that were read as this sample; nothing if they are right, or if it has no
+  /// The error in bytes that were read as this sample, in words; none if they are right, or if it has no
   /// checksum.
   virtual std::optional<std::string> difference(SampleId, std::span<const std::byte>) const {
     return std::nullopt;
   }
-  /// How reads meet the page cache, where there are any.
+  /// Whether reads use the page cache, if there are any.
   virtual PageCache page_cache() const { return PageCache::used; }
   /// Where it is stored, for messages.
   virtual std::string name(SampleId id) const { return "sample " + std::to_string(id); }

@@ -6,7 +6,7 @@
 
 namespace tandem {
 
-/// Calls `work` for 0 to count - 1, on at most so many threads; returns when all are done. Errors: that of
+/// Calls `work` for 0 to count - 1, on at most `threads` threads; returns when all are done. Errors: that of
 /// the lowest number whose work failed.
 void for_each_sample(std::int64_t count, int threads, const std::function<void(std::int64_t)>& work);
 

@@ -160,7 +160,7 @@ class Reader {
   std::string text_;
   std::string_view rest_;
   std::string_view whole_;  ///< the line being read
-  std::string_view line_;   ///< what is left of it
+  std::string_view line_;   ///< the rest of the line
   std::int64_t number_ = 0;
   ShardIndex index_;
   std::optional<Dataset::Part> part_;  ///< of the last shard

@@ -14,9 +14,9 @@
 
 namespace tandem {
 
-/// How reads of a file meet the page cache.
+/// Whether reads of a file use the page cache.
 enum class PageCache : std::uint8_t {
-  used,        ///< warm: what was read before comes from memory
+  used,        ///< warm: parts that were read before come from memory
   direct,      ///< cold: O_DIRECT
   dropped,     ///< cold: the pages are dropped before each read (POSIX_FADV_DONTNEED)
   unavoidable  ///< cold reads were asked for, and the file system has its files in memory or keeps the pages
@@ -24,10 +24,11 @@ enum class PageCache : std::uint8_t {
 
 class StorageFile {
  public:
-  /// `cold`: reads pass by the page cache where the file system allows it. What was written into the file so
-  /// far goes to the disk first. Errors of all functions: WorldError naming the file.
+  /// `cold`: reads bypass the page cache if the file system allows it. Bytes that were written into the file
+  /// so far go to the disk first. Errors of all functions: WorldError naming the file.
   StorageFile(std::string path, bool cold);
-  /// Reads as another file of the same file system does, which was opened before. Saves its trials.
+  /// Reads in the same way as another file of the same file system, which was opened before. Saves the
+  /// trials.
   StorageFile(std::string path, PageCache like);
   ~StorageFile();
   StorageFile(const StorageFile&) = delete;
@@ -39,10 +40,10 @@ class StorageFile {
   void expect_size(Bytes expected) const;
   /// Fills `target` with the bytes from `offset` on. Errors: also for a file that ends before.
   void read(std::int64_t offset, std::span<std::byte> target) const;
-  /// The same as data; nullopt unless reads are direct, because others also copy from the page cache, which
+  /// The same read as data; nullopt unless reads are direct. Others also copy from the page cache, which
   /// belongs on a thread. The file must outlive it.
   std::optional<PlannedRead> plan(std::int64_t offset, std::span<std::byte> target) const;
-  /// The same as a transfer for Context::read. The file must outlive it.
+  /// The same read as a transfer for Context::read. The file must outlive it.
   std::function<void()> reading(std::int64_t offset, std::span<std::byte> target) const;
 
  private:
@@ -60,7 +61,7 @@ class StorageFile {
   std::int64_t memory_alignment_ = 4096;  ///< of memory
 };
 
-/// How cold reads of a new file in `directory` meet the page cache. Errors: WorldError.
+/// Whether cold reads of a new file in `directory` use the page cache. Errors: WorldError.
 PageCache cold_reads_in(const std::string& directory);
 /// "past the page cache (O_DIRECT)" and the like.
 const char* describe(PageCache page_cache);

@@ -15,13 +15,13 @@ namespace tandem::tar {
 inline constexpr std::int64_t block_bytes = 512;
 using Block = std::array<std::byte, block_bytes>;
 
-/// The content, up to a whole number of blocks.
+/// The size of the content in whole blocks.
 constexpr Bytes padded(Bytes size) {
   return Bytes((size.count() + block_bytes - 1) / block_bytes * block_bytes);
 }
-/// Of a plain file. Pre: the name has at most 100 bytes, the size at most 8 GiB.
+/// The header of a plain file. Pre: the name has at most 100 bytes, the size at most 8 GiB.
 Block header_of(const std::string& name, Bytes size);
-/// The size of the file whose header it is; none if it is no header.
+/// The size of the file with this header; none: it is no header.
 std::optional<Bytes> size_in(std::span<const std::byte, block_bytes> block);
 
 }  // namespace tandem::tar

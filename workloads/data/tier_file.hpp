@@ -17,8 +17,8 @@ namespace tandem {
 /// Several threads may write and read different samples at the same time.
 class TierFile {
  public:
-  /// nameless: empty, and nothing is left of it when the process ends. empty: it remains (data.keep).
-  /// as_left: it has what an earlier process left there.
+  /// nameless: empty, and gone when the process ends. empty: it remains (data.keep). as_left: it has what an
+  /// earlier process left there.
   enum class Begin : std::uint8_t { nameless, empty, as_left };
   /// Creates the file. Unless it begins as it was left, one of that name, which an earlier process may have
   /// left, is replaced. Errors: WorldError.
@@ -30,7 +30,7 @@ class TierFile {
   /// `record`: of the size of the sample. False: its disk has no room for it, and the sample is not there.
   /// Errors: WorldError.
   bool write(SampleId id, std::span<const std::byte> record);
-  /// Errors: WorldError, also if it is not there, or not what was written.
+  /// Errors: WorldError, also if the sample is not there, or differs from the written one.
   void read(SampleId id, std::span<std::byte> target) const;
   /// Of those of the samples that the file `from`, this one or another, has as they were written: from now on
   /// they are here. The others are not. Errors: WorldError.

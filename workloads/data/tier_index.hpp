@@ -1,6 +1,6 @@
-// Which samples the file of a kept tier has (data.keep), and their checksums: a log beside it, to which a
-// line is added when a sample is written or removed. A process that is killed leaves at most an incomplete
-// line.
+// Which samples the file of a kept tier has (data.keep), and their checksums: a log next to that file, to
+// which a line is added when a sample is written or removed. A process that is killed leaves at most an
+// incomplete line.
 #pragma once
 
 #include <cstdint>
@@ -32,8 +32,8 @@ struct TierOrigin {
 
 class TierIndex {
  public:
-  /// Replaces the log by one of these entries. A log that cannot be written is incomplete: what it lacks is
-  /// not kept.
+  /// Replaces the log by one of these entries. If a log cannot be written, samples that it lacks are not
+  /// kept.
   TierIndex(const std::string& path, const TierOrigin& origin, const cache::Manifest& manifest,
             std::span<const TierEntry> entries);
   ~TierIndex();

@@ -43,7 +43,7 @@ std::int64_t width_of(char type) {
   }
 }
 
-/// The fields of "<IQI".
+/// The fields of a format such as "<IQI".
 std::vector<RecordField> fields_of(const std::string& format) {
   std::vector<RecordField> fields;
   std::int64_t offset = 0;

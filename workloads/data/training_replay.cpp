@@ -115,7 +115,7 @@ void TrainingReplay::check() const {
   if (needs.rates && setting_.rates == nullptr) refuse("the rates of tiers, peers and stores");
 }
 
-/// Of what was decided, the reads from stores, or those from other nodes.
+/// The reads among the decisions: from stores, or from other nodes.
 Decisions reads_from(const Decisions& decisions, bool peers) {
   Decisions part = decisions;
   std::erase_if(part.fetch, [peers](const cache::Fetch& read) {
@@ -238,7 +238,7 @@ void TrainingReplay::apply_swaps(JobInProgress& job, int node) {
   }
 }
 
-/// Every read ends at once; what the policy reads upon that, too.
+/// Ends every read immediately, also those that the policy makes after it.
 void TrainingReplay::finish_reads(int node, const Decisions& first) {
   const Decisions* decisions = &first;
   CacheEngine& engine = *nodes_[static_cast<std::size_t>(node)];
@@ -263,7 +263,7 @@ void TrainingReplay::publish(int node, const Decisions& decisions) {
   for (const SampleId id : decisions.withdrawn) news.push_back({id, -1});
 }
 
-/// Tells every node what the others published.
+/// Sends every node the samples that the others published.
 void TrainingReplay::announce() {
   for (int from = 0; from < std::ssize(nodes_); ++from) {
     auto news = std::exchange(news_[static_cast<std::size_t>(from)], {});

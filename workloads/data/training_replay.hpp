@@ -1,6 +1,6 @@
-// Training jobs that read through cache nodes, without time: each epoch's list from a sampler, batch by batch
-// through the engines of all nodes, which read from each other and from the store. It counts what is read
-// from where; how long that takes is for a simulation or a run.
+// Training jobs that read through cache nodes, without time. Each epoch's list comes from a sampler, and
+// passes batch by batch through the engines of all nodes, which read from each other and from the store.
+// Counts the reads of each source; a simulation or a run gives their times.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ struct TrainingReplaySetting {
   std::vector<const sampling::Sampler*> jobs;
   LossSource losses = nullptr;        ///< null: no losses are known
   std::vector<double> benefits = {};  ///< of each job, for policies that weigh jobs; empty: all are 1
-  /// Called after each step; null: nobody. It may throw to end the replay.
+  /// Called after each step; null: not called. It may throw to end the replay.
   std::function<void(std::int64_t epoch, double share_of_epoch)> progress = nullptr;
 };
 
@@ -49,7 +49,7 @@ struct EpochReads {
   std::int64_t repeated = 0;  ///< deliveries beyond those listed
 };
 
-/// Errors: ConfigError if the policy needs what the setting lacks.
+/// Errors: ConfigError if the setting lacks data that the policy needs.
 std::vector<EpochReads> replay_training(const TrainingReplaySetting& setting);
 
 }  // namespace tandem

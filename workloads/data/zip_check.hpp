@@ -7,8 +7,8 @@
 
 namespace tandem {
 
-/// What is wrong with the archive ("the checksum of 'net/data.pkl' is wrong"); none when every entry is
-/// whole. Entries may be stored or deflated, of ZIP or ZIP64. Source: PKWARE, APPNOTE.TXT 6.3.
+/// The error in the archive ("the checksum of 'net/data.pkl' is wrong"); none when every entry is whole.
+/// Entries may be stored or deflated, of ZIP or ZIP64. Source: PKWARE, APPNOTE.TXT 6.3.
 std::optional<std::string> find_zip_error(const std::string& path);
 
 }  // namespace tandem

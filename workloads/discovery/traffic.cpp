@@ -98,7 +98,7 @@ class Flows {
   struct Flow {
     End end;
     Channel channel;
-    std::vector<std::byte> chunk;  ///< all messages of a flow have the same content, which nobody reads
+    std::vector<std::byte> chunk;  ///< all messages of a flow have the same content, which is not used
     std::int64_t left;             ///< bytes to send
     std::vector<double> arrivals_s;
   };

@@ -1,5 +1,5 @@
-// A worker's payload in all-reduces with compression: each bucket as a CompressedSum, and what the worker's
-// device does with it.
+// A worker's payload in all-reduces with compression: each bucket as a CompressedSum, and the work of the
+// worker's device on it.
 #pragma once
 
 #include <cstddef>
@@ -24,22 +24,22 @@ class CompressedPayload {
 
   bool is_used() const { return !buckets_.empty(); }
   std::size_t stages(int bucket) const { return of(bucket).vectors().size(); }
-  /// What is summed at a stage; nothing after the last one.
+  /// The vector that is summed at a stage; empty after the last one.
   CompressedSum::Vector vector(int bucket, std::size_t stage) const;
   /// As CompressedSum::exchange_among.
   void exchange_among(const std::vector<int>& order, int self);
 
-  /// Starts to make what is summed. Pre: the all-reduce of the stage before is done.
+  /// Starts to compute the vector of a stage. Pre: the all-reduce of the stage before is done.
   Pending prepare(sync::Payload payload, int bucket, std::size_t stage);
-  /// What was made, of that size.
+  /// The computed vector, of that size.
   Slice message(int bucket, std::size_t stage, Bytes size);
-  /// Starts to make the sum of the payloads of so many workers of what was summed.
+  /// Starts to compute the sum of the payloads of `members` workers from the summed vectors.
   Pending finish(sync::Payload payload, int bucket, int members);
   /// As CompressedSum::take_back.
   void take_back(int bucket);
 
   void serialise(StateArchive& state);
-  /// What all workers have in common, and the size of its floats.
+  /// The state that all workers have in common, and the size of its floats.
   void serialise_common(StateArchive& state);
   Bytes common_size() const;
 

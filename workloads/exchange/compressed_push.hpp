@@ -1,5 +1,5 @@
-// Compressed pushes on both sides: a worker compresses its payload for the servers, and a server decompresses
-// it. With modelled math both know sizes only.
+// Compressed pushes on both sides: a worker compresses its payload for the servers, and a server
+// decompresses it. With modelled mathematics both sides know sizes only.
 #pragma once
 
 #include <cstdint>
@@ -19,26 +19,27 @@
 namespace tandem {
 
 /// The number of a worker's push to a shard: the version of the model that it was computed on, and above 32
-/// bits the number of its earlier pushes of that version, so that no two pushes draw the same random numbers.
-/// Worker and shard count alike. `last`: the number of the push before this one; -1 before the first.
+/// bits the number of its earlier pushes of that version. So no two pushes draw the same random numbers.
+/// Worker and shard count in the same way. `last`: the number of the push before this one; -1 before the
+/// first.
 inline std::int64_t number_of_push(std::int64_t last, int version) {
   constexpr std::int64_t repetition = std::int64_t{1} << 32;
   return last % repetition == version ? last + repetition : version;
 }
 
-/// A worker's side. Statistics are sent uncompressed after the trained elements of their piece.
+/// The side of a worker. Statistics are sent uncompressed after the trained elements of their piece.
 class PushCompressor {
  public:
   /// `has_values`: mathematics is real. Pre: the plan has a compression.
   PushCompressor(const ExchangePlan& exchange, bool has_values, ComputeDevice& device, int worker);
 
-  /// The bucket's next messages to all shards. `numbers`: of the push, by shard. With error feedback the
-  /// payload becomes the part of it that was sent.
+  /// Computes the bucket's next messages to all shards. `numbers`: of the push, by shard. With error
+  /// feedback, the payload becomes the part that was sent.
   Kernel compress(Replica& replica, sync::Payload payload, int bucket, std::span<const std::int64_t> numbers);
-  /// Of the shard's piece of this index. Pre: math is modelled, or its bucket's kernel ran.
+  /// The message of the shard's piece of this index. Pre: math is modelled, or its bucket's kernel ran.
   Slice message(std::size_t shard, std::size_t index);
-  /// The shard has dropped the last messages: the errors of earlier pushes that they contained are unsent
-  /// again.
+  /// The shard has dropped the last messages. The errors of earlier pushes that they contained count as
+  /// unsent again.
   void take_back(std::size_t shard);
   /// Unsent errors and the state of codecs. Nothing when math is modelled.
   void serialise(StateArchive& state);
@@ -56,7 +57,7 @@ class PushCompressor {
   std::vector<std::vector<Piece>> pieces_;  ///< by shard, as its layout
 };
 
-/// A shard's side.
+/// The side of a server shard.
 class PushDecoder {
  public:
   /// `has_values`: mathematics is real. Pre: the plan has a compression.
@@ -70,8 +71,8 @@ class PushDecoder {
     std::int64_t& number = numbers_[static_cast<std::size_t>(worker)];
     number = number_of_push(number, version);
   }
-  /// Its last push, as values in the shard's layout: the pieces of the key. Pre: math is real, and there is
-  /// one.
+  /// The worker's last push, as values in the shard's layout: the pieces of the key. Pre: math is real, and
+  /// there is a push.
   void decode(int worker, std::span<float> values, const ShardKey& key);
 
  private:

@@ -136,13 +136,13 @@ class Gathered final : public CompressedSum {
   std::vector<std::size_t> place_of_;  ///< by worker, among those that exchange
   std::size_t self_ = 0;
   DeviceArray<std::byte> messages_;
-  FloatArray one_;  ///< what one worker sent, for a codec that does not add
+  FloatArray one_;  ///< the values of one worker, for a codec that does not add
   std::int64_t exchange_ = 0;
 };
 
-/// Left factors are summed, made orthonormal, and give right factors, which are summed. What a worker sent is
-/// the product with its own right factors (Vogels et al. 2019, algorithm 2). The processor calculates them,
-/// on a copy of the payload, for a device that cannot.
+/// Left factors are summed, made orthonormal, and give right factors, which are summed. The values of a
+/// worker are the product with its own right factors (Vogels et al. 2019, algorithm 2). For a device that
+/// cannot calculate them, the processor does, on a copy of the payload.
 class Factored final : public CompressedSum {
  public:
   Factored(const ExchangePlan& exchange, ComputeDevice& device, const compression::Setting& setting,

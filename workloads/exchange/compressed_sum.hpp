@@ -1,6 +1,6 @@
 // One bucket in an all-reduce with compression: the payload is compressed to vectors, which are summed or
-// gathered over all workers and decompressed to the sum of the payloads. With modelled math it knows sizes
-// only.
+// gathered over all workers and decompressed to the sum of the payloads. With modelled mathematics it knows
+// sizes only.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,11 @@
 
 namespace tandem {
 
-/// One bucket of one worker. Each exchange: for every stage `prepare`, then the all-reduce of its memory; at
-/// last `finish`. Pre of these, and of `take_back`: math is real.
+/// One bucket of one worker. An exchange calls `prepare` for every stage, each followed by the all-reduce of
+/// its memory, and then `finish`. Pre of these, and of `take_back`: math is real.
 class CompressedSum {
  public:
-  /// What is summed at one stage.
+  /// The vector that is summed at one stage.
   struct Vector {
     std::int64_t elements = 0;
     collectives::Element element{};
@@ -32,20 +32,20 @@ class CompressedSum {
   };
 
   virtual ~CompressedSum() = default;
-  /// The workers that exchange from now on. `order`: their places among them, in the order in which gathered
+  /// These workers exchange from now on. `order`: their places among them, in the order in which gathered
   /// elements are stored. `self`: this worker's place.
   virtual void exchange_among(const std::vector<int>& order, int self) = 0;
-  /// One or two, by stage.
+  /// By stage: one or two vectors.
   virtual std::vector<Vector> vectors() const = 0;
-  /// Pre: the all-reduces of earlier stages are done. `payload`: the trained elements; where errors are fed
-  /// back, they become what this worker has sent.
+  /// `payload`: the trained elements. With error feedback they become the values that this worker has sent.
+  /// Pre: the all-reduces of earlier stages are done.
   virtual void prepare(std::size_t stage, std::span<float> payload) = 0;
-  /// The device's, or the host's.
+  /// Memory of the device, or of the host.
   virtual std::span<std::byte> memory(std::size_t stage) = 0;
   /// The payload becomes the sum over workers.
   virtual void finish(std::span<float> payload) = 0;
-  /// The exchange is done again, or ends without this worker: what it has not sent is as before.
-  /// Pre: `prepare` was called for the first stage, `finish` was not, and the sum was made with `repeats`.
+  /// The exchange is done again, or ends without this worker: restores its unsent errors. Pre: `prepare` was
+  /// called for the first stage, `finish` was not, and the sum was made with `repeats`.
   virtual void take_back() = 0;
   /// Unsent errors and other state for the next exchange. `name`: of this bucket.
   virtual void serialise(StateArchive& state, const std::string& name) = 0;

@@ -15,25 +15,25 @@ class CoordinatorClient {
  public:
   CoordinatorClient(Context& context, Rank coordinator) : context_(context), coordinator_(coordinator) {}
 
-  /// Asks, and waits for the answer. `so_far`: what the worker would push now. `version`: of the model that
-  /// it was computed on.
+  /// Asks, and waits for the answer. `so_far`: the push that the worker would send now. `version`: of the
+  /// model that it was computed on.
   sync::Answer ask(const protocol::Push& so_far, int version);
   /// Asks without waiting. The answer is received while the worker waits for other operations.
   void report(const protocol::Push& so_far, int version);
-  /// Over an all-reduce: announces that this worker exchanges; receives the reply that a server would send
-  /// with the model; announces that this worker has ended.
+  /// Over an all-reduce: announces that this worker exchanges. The next two receive the reply that a server
+  /// would send with the model, and announce that this worker has ended.
   void push(protocol::Push push, int version);
   protocol::Reply reply();
   /// Over an all-reduce: a worker that joins announces itself, and waits until the coordinator expects it.
   void join(int incarnation);
-  /// The same as reply() in parts: the receive of the reply, and what it has brought.
+  /// reply() in two parts: the receive of the reply, and the contents of its note.
   Pending expect_reply() { return protocol::receive<"replies">(context_, coordinator_); }
   protocol::Reply take_reply(const Note& note);
-  /// The receive of the next answer to a report; null without one. Once it is done: its note.
+  /// The receive of the next answer to a report; null without one. The next function handles its note.
   Pending* next_answer() { return answers_.empty() ? nullptr : &answers_.front(); }
   void take_answer(const Note& note);
   void leave();
-  /// The answers received since the last exchange together: ready if one of them was.
+  /// All answers since the last exchange together: ready if one of them was.
   std::optional<bool> coordinator_answer() const { return answer_; }
   /// Waits for `until`, and receives answers meanwhile.
   Completion wait_progressing(Pending& until);
@@ -52,8 +52,8 @@ class CoordinatorClient {
   std::optional<bool> answer_;
   std::deque<Pending> answers_;  ///< outstanding, in the order of the reports
   Pending question_;             ///< or the last other message to the coordinator
-  /// The next answer, and the operation that wait_progressing waits for. In this order, so that an answer
-  /// that has arrived is handled first.
+  /// The next answer, and the operation of wait_progressing. In this order, so that an answer that has
+  /// arrived is handled first.
   std::array<Pending, 2> either_;
 };
 

@@ -1,5 +1,5 @@
-// The rounds that workers without servers have finished while some departed and others joined, and what each
-// slot's workers contributed to them. Pure.
+// The rounds that workers without servers have finished while some departed and others joined, and the
+// samples of each slot's workers in these rounds. Pure.
 #pragma once
 
 #include <cstddef>
@@ -12,24 +12,24 @@
 
 namespace tandem {
 
-/// All members have the same.
+/// All members have the same counts.
 class CountedRounds {
  public:
   explicit CountedRounds(std::size_t slots) : applied_(slots, 0), before_(slots, 0), dealt_(slots, 0) {}
 
   std::int64_t rounds() const { return rounds_; }
-  /// With the mean over all models at the end, which is one more exchange.
+  /// Includes the mean over all models at the end, which is one more exchange.
   std::int64_t finished() const { return rounds_ + is_averaged_; }
   bool is_averaged() const { return is_averaged_ != 0; }
   int version() const { return version_; }  ///< of the model
   Progress progress() const;
   ExchangeResult state_of_job() const;
-  /// By slot: samples that count since the job has dealt them.
+  /// By slot: samples that count since this job dealt them.
   std::vector<std::int64_t> since_dealt() const;
   /// By slot: samples that are part of the model, without those of the job that this one resumes.
   std::vector<std::int64_t> of_job() const;
 
-  /// Another one, in which each member has contributed so many samples. `samples`: by slot.
+  /// Counts one more round. `samples`: by slot, the samples of each member in it.
   void count(std::span<const int> members, std::span<const std::int64_t> samples, int version);
   /// Whether the job ends after the last one.
   void set_stops(bool stops) { stops_ = stops ? 1 : 0; }
@@ -37,7 +37,7 @@ class CountedRounds {
   /// The counts that `serialise` restores next are this job's own.
   void continue_counts() { continues_ = true; }
 
-  /// In files: a job that is resumed begins there.
+  /// For files: a job that is resumed begins with these counts.
   void serialise(StateArchive& state);
   /// For a worker that joins or is behind.
   void serialise_common(StateArchive& state);

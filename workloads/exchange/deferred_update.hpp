@@ -23,19 +23,19 @@ class DeferredUpdate {
   DeferredUpdate(const CheckpointSchedule& checkpoints, Context& context, Replica& replica,
                  Exchange& exchange, Hooks hooks);
 
-  /// The exchange has finished with this result, which an update of that time applies later. Pre: the last
-  /// result is applied.
+  /// The exchange has finished with this result. Updates of that time apply it later. Pre: the last result
+  /// is applied.
   void defer(const ExchangeResult& result, UpdateTime time);
 
   /// A forward begins.
   void begin_forward() { spent_ = {}; }
-  /// Waits for the bucket and applies it, if a result is pending; buckets from the first layers on.
+  /// If a result is pending, waits for the bucket and applies it. Buckets come from the first layers on.
   void apply(int bucket);
-  /// The time that this took during the current forward.
+  /// The time of apply() during the current forward.
   Seconds spent() const { return spent_; }
 
-  /// A step has ended. After the last step, and where a checkpoint is due, the rest of the result is applied
-  /// at once, on every worker. `round`: in the name of the worker's checkpoint.
+  /// A step has ended. After the last step, and before a checkpoint, every worker applies the rest of the
+  /// result immediately. `round`: in the name of the worker's checkpoint.
   void end_step(std::int64_t round, bool is_last);
 
  private:

@@ -9,8 +9,8 @@
 
 namespace tandem {
 
-/// Values and messages are in the device's memory, and encode and decode are queued. Of a method that the
-/// device does not have, the processor's codec works on copies, and waits for them. Pre: the plan has a
+/// Values and messages are in the device's memory. `encode` and `decode` are queued. If the device does not
+/// have a method, the processor's codec works on copies, and waits for them. Pre: the plan has a
 /// compression.
 std::unique_ptr<compression::Codec> make_device_codec(const ExchangePlan& exchange, ComputeDevice& device,
                                                       const compression::Setting& setting);

@@ -1,6 +1,6 @@
-// How a worker combines its payload with those of other workers: through parameter servers, by an all-reduce,
-// or with each of them directly. One exchange is: begin, bucket_ready for every bucket in backward order,
-// finish.
+// How a worker combines its payload with those of other workers: through parameter servers, by an
+// all-reduce, or with each of them directly. One exchange is: begin, bucket_ready for every bucket in
+// backward order, finish.
 #pragma once
 
 #include <cstdint>
@@ -46,39 +46,39 @@ class Exchange {
   /// Starts a new exchange. If models are exchanged, copies the model immediately; other workers may then
   /// average theirs with the copy until the exchange is finished. Pre: the last exchange is finished.
   virtual void begin(const sync::Exchange& exchange) = 0;
-  /// The payload of this bucket is complete. Buckets in backward order. `push`: what the worker says of the
-  /// whole payload, without the version of the model.
+  /// The payload of this bucket is complete. Buckets come in backward order. `push`: describes the whole
+  /// payload, without the version of the model.
   virtual void bucket_ready(int bucket, const protocol::Push& push) = 0;
   /// Waits for `until` while the exchange progresses, and returns how it ended.
   virtual Completion wait_progressing(Pending& until) = 0;
-  /// Waits for the end of the exchange; with sync.overlap "both" only until its result is known: every bucket
-  /// must then be awaited before the next exchange begins.
+  /// Waits for the end of the exchange. With sync.overlap "both" it waits only until the result is known:
+  /// every bucket must then be awaited before the next exchange begins.
   virtual ExchangeResult finish() = 0;
   /// Waits for this bucket of a finished exchange.
   virtual void await(int) {}
-  /// Asks the coordinator whether to exchange now, and waits for the answer; `report` does not wait.
-  /// Pre (both): there is a coordinator.
+  /// Asks the coordinator whether to exchange now, and waits for the answer. `report` does not wait. Pre
+  /// (both): there is a coordinator.
   sync::Answer ask(const protocol::Push& so_far);
   void report(const protocol::Push& so_far);
-  /// The coordinator's answer to the reports since the last exchange; nothing before one has arrived, and
-  /// without a coordinator.
+  /// The coordinator's answer to the reports since the last exchange. None: no answer has arrived, or there
+  /// is no coordinator.
   std::optional<bool> coordinator_answer();
-  /// This worker ends the job: where it decides for all, it notifies them. Pre: as for serialise.
+  /// This worker ends the job. If it decides for all, it notifies them. Pre: as for serialise.
   virtual void end_job() {}
   /// Its counters and unsent errors. Pre: no exchange is in progress.
   virtual void serialise(StateArchive&) {}
-  /// Notifies the others that this worker has ended. Where every worker has a model of its own, the first
-  /// worker's becomes the mean of all.
+  /// Notifies the others that this worker has ended. If every worker has a model of its own, the first
+  /// worker's model becomes the mean of all.
   virtual void leave() = 0;
-  /// Where workers may depart and join, what the exchange does besides; null: all stay.
+  /// The additional part of the exchange if workers may depart and join; null: all stay.
   virtual MemberExchange* members() { return nullptr; }
 
  protected:
-  /// What this worker and the coordinator tell each other; null without one.
+  /// The messages of this worker and the coordinator; null without one.
   virtual CoordinatorClient* coordinator() { return nullptr; }
 
  private:
-  /// Of the model on which contributions are computed, as the coordinator counts.
+  /// Version of the model on which contributions are computed, as the coordinator counts.
   virtual int version_of_model() const { return 0; }
 };
 

@@ -1,5 +1,5 @@
-// Searches the gradient of a step for values that are not finite, bucket by bucket as they complete, and
-// keeps them out of the model if the experiment says so. Independent of learner and messages.
+// Searches the gradient of a step for values that are not finite, bucket by bucket, and keeps them out of
+// the model if the experiment says so. Independent of learner and messages.
 #pragma once
 
 #include <optional>
@@ -23,9 +23,9 @@ class FiniteGuard {
   void begin(std::span<const float> model);
   /// Queues the search of a bucket after its backward pass; buckets in backward order.
   void inspect(int bucket, std::span<const float> gradient);
-  /// Reads the result of the search. With `skip`, gradients are set to zero from the first bucket on that is
-  /// not finite (or from the first bucket if the loss is not finite), and their statistics and those of the
-  /// model are restored to the values before the step. Earlier buckets, which may be in flight, do not
+  /// Reads the result of the search. With `skip`, sets gradients to zero from the first bucket on that is
+  /// not finite (from the first bucket, if the loss is not finite). Restores the statistics of these
+  /// buckets, and of the model, to the values before the step. Earlier buckets may be in flight, and do not
   /// change. Pre: `inspect` is done.
   void conclude(int bucket, double loss, std::span<float> model, std::span<float> gradient);
   /// The part of this step that is not finite, as in error messages: "the gradient of 'fc1.weight'", "the
@@ -42,8 +42,8 @@ class FiniteGuard {
   bool looks_;
   bool skips_;
   std::optional<std::string> non_finite_;
-  PinnedArray<std::int64_t> first_non_finite_;  ///< by bucket, where in it; its elements when there is none
-  std::vector<FloatArray> statistics_;          ///< by bucket, of before the step; empty unless it leaves out
+  PinnedArray<std::int64_t> first_non_finite_;  ///< by bucket, a position; none: its number of elements
+  std::vector<FloatArray> statistics_;  ///< by bucket, before the step; empty unless steps are skipped
 };
 
 }  // namespace tandem

@@ -1,4 +1,5 @@
-// What a worker has put into an exchange, kept until the exchange has ended: sums overwrite it in place.
+// A copy of a worker's contribution to an exchange, kept until the exchange has ended: sums overwrite the
+// contribution in place.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +16,7 @@ class PayloadCopy {
 
   /// Pre: the bucket of the payload is complete.
   void keep(sync::Payload payload, int bucket) { copy(payload, bucket, true); }
-  /// Pre: it was kept, in this exchange.
+  /// Pre: the bucket was kept in this exchange.
   void restore(sync::Payload payload, int bucket) { copy(payload, bucket, false); }
 
  private:

@@ -1,5 +1,5 @@
 // The pushes of the workers to one parameter server: where they are received, and their weighted sum. With
-// modelled math it holds nothing and its kernels are empty.
+// modelled mathematics it holds nothing and its kernels are empty.
 #pragma once
 
 #include <optional>
@@ -24,8 +24,8 @@ class PushSum {
   /// The arguments must outlive this; `pieces`: of the server's shard.
   PushSum(const ExchangePlan& exchange, ComputeDevice& device, const ShardPieces& pieces, Setting setting);
 
-  /// The pieces that all below acts on from now on; all pieces at first. Keys without the first piece belong
-  /// to the update that the key with it began. Pre: nothing is accepted for another key.
+  /// Selects the pieces on which all functions below act; all pieces at first. Keys without the first piece
+  /// belong to the update that the key with it began. Pre: nothing is accepted for another key.
   void select(const ShardKey& key);
   const ShardKey& key() const { return key_; }
   /// The selected pieces are one stretch of the shard's memory: its first element, and its size.
@@ -35,11 +35,12 @@ class PushSum {
 
   /// Where the worker's contribution to the piece of this index is received.
   Slice slot(int worker, std::size_t index);
-  /// A push of the worker, computed on this version of the model, is in its slot, or the first key of it.
+  /// A push of the worker, computed on this version of the model, is in its slot, or at least its first key
+  /// is.
   void note_push(int worker, int version) {
     if (decoder_) decoder_->note_push(worker, version);
   }
-  /// What was accepted must be decompressed before it is folded.
+  /// Accepted pushes must be decompressed before they are folded.
   bool is_compressed() const { return decoder_.has_value(); }
   Kernel decompress();
   /// Adds the worker's slot to the sum.
@@ -48,21 +49,22 @@ class PushSum {
   void drop(int worker);
   bool has_accepted(int worker) const;
   int accepted() const { return static_cast<int>(accepted_.size()); }
-  /// Whose push was accepted last.
+  /// The worker whose push was accepted last.
   int last_accepted() const { return last_accepted_; }
-  /// Sums what was accepted, in worker order; afterwards the slots may be overwritten.
-  /// `before_update`: an update follows, before a slot is overwritten. A GPU then takes a push that is alone,
-  /// with weight 1, from its slot. So SGD with momentum reads and writes 20 bytes of its memory per parameter
-  /// (push 4, velocity and model 8 each), instead of the 28 with a sum; with n pushes at once, 4 n + 24.
+  /// Sums the accepted pushes in worker order. Afterwards the slots may be overwritten. `before_update`: an
+  /// update follows before a slot is overwritten. A GPU then takes a single push, with weight 1, from its
+  /// slot. So SGD with momentum reads and writes 20 bytes of its memory per parameter (push 4, velocity and
+  /// model 8 each), instead of the 28 with a sum; with n pushes 4 n + 24.
   Kernel fold(bool before_update);
   /// Bytes of pushes that fold() sums.
   Bytes summed_bytes(bool before_update) const {
     return takes_from_slot(before_update) ? Bytes(0) : bytes() * accepted();
   }
 
-  /// The sum over the shard, which an update reads, and may change: its own memory, or the slot of a push.
+  /// The sum over the shard, which an update reads and may change. It is in memory of its own, or in the
+  /// slot of a push.
   std::span<float> values() const { return values_; }
-  /// Of what was folded.
+  /// Weight of the folded pushes.
   double weight() const { return weight_; }
   /// The next sum overwrites it.
   void clear();
@@ -88,7 +90,7 @@ class PushSum {
   std::vector<Term> terms_;  ///< of the sum in progress
   FloatArray aggregate_;
   std::span<float> values_;
-  bool has_aggregate_ = false;  ///< of the selected pieces; else its memory has no value
+  bool has_aggregate_ = false;  ///< of the selected pieces; otherwise its memory has no value
   double weight_ = 0.0;
 };
 

@@ -1,4 +1,5 @@
-// Where the learning rate is on its way to another number of workers, as part of a state.
+// The position of the learning rate between two values after a change of the number of workers, as part of a
+// state.
 #pragma once
 
 #include "policies/recovery/scaling.hpp"

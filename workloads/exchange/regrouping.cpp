@@ -28,7 +28,8 @@ Regrouping::Regrouping(const Roster& roster, Context& context, RegroupingExchang
       taken_(workers_.size()) {
   std::iota(members_.begin(), members_.end(), 0);
   listen();
-  // From now on no note can reach an earlier occupant of the slot.
+  // The receive is posted now, so no note for an earlier occupant of the slot can be mistaken for one to
+  // this worker.
   if (!has_state_) tell(protocol::Arrived{.incarnation = incarnation_});
 }
 
@@ -95,7 +96,7 @@ void Regrouping::finish_sends(protocol::Regroup& change) {
   }
 }
 
-/// After this, nothing that was sent before can meet what is sent later.
+/// After this, earlier and later messages cannot meet.
 void Regrouping::become_quiet(std::int32_t view) {
   view_ = view;
   is_quiet_ = true;

@@ -92,7 +92,7 @@ void RegroupingRounds::agree_on_view(std::span<const int> members, std::int64_t 
 
 std::optional<Completion> RegroupingRounds::wait_or_regroup(Pending& until) {
   TANDEM_CHECK(!is_open_, "an exchange is in progress; rounds", rounds_.rounds());
-  // The end of a view may take away what the caller waits for.
+  // The end of a view may cancel the operation for which the caller waits.
   if (!regrouping_.take_up_change()) {
     std::array<Pending, 2> awaited = {std::move(until), std::move(regrouping_.next())};
     const Completion done = context_.wait_any(awaited);

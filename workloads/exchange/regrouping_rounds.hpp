@@ -1,6 +1,6 @@
-// What exchanges in rounds among workers that may depart and join have in common: an exchange that a change
-// of the members interrupts is decided and done again, and workers that are behind, or new, continue with
-// the state of a worker that is ahead.
+// What exchanges in rounds among workers that may depart and join have in common. An exchange that a change
+// of the members interrupts is decided and done again. Workers that are behind, or new, continue with the
+// state of a worker that is ahead.
 #pragma once
 
 #include <cstdint>
@@ -44,24 +44,24 @@ class RegroupingRounds : public Exchange, public MemberExchange, protected Regro
                    const recovery::WorkerScaling& scaling, Context& context, Replica& replica,
                    CompressedPayload* messages, int incarnation);
 
-  /// Starts the exchange in progress among decided().members as far as its payload is complete. Pre: this
+  /// Starts the exchange in progress among decided().members, of the complete part of its payload. Pre: this
   /// worker is not quiet.
   virtual void start() = 0;
-  /// Waits for one of its operations, or for a note of the steward. False: nothing of it is left to wait for.
+  /// Waits for one operation of the exchange, or for a note of the steward. False: no operation remains.
   virtual bool progress() = 0;
-  /// It is done.
+  /// The exchange is done.
   virtual ExchangeResult complete() = 0;
-  /// The payload is as before the exchange.
+  /// Restores the payload from before the exchange.
   virtual void restore() {}
-  /// After a fetch: ends what else belongs to the exchange that it replaces.
+  /// After a fetch: ends the other parts of the exchange that it replaces.
   virtual void finish_fetched() {}
 
   /// An exchange begins. Starts it, if that is possible now.
   void open(const sync::Exchange& exchange);
   bool is_quiet() const { return regrouping_.is_quiet(); }
-  /// Counts a round in which each member has contributed so many samples. `samples`: by slot.
+  /// Counts a round. `samples`: by slot, the contribution of each member to it.
   void count_round(std::span<const std::int64_t> samples, int version, std::optional<bool> stops);
-  /// After the last round. All workers have the same, but for their batch.
+  /// The state after the last round. It is the same for all workers, except for their batch.
   ExchangeResult state_of_job() const;
   /// Since the job began, also where it was resumed.
   Seconds since_begin() const { return ran_before_ + context_.now(); }

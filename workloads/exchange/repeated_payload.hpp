@@ -1,5 +1,6 @@
 // A worker's payload in an exchange that may be done again: a copy of each bucket, because sums overwrite it
-// in place, and the compressed messages, which are then made again from what had not been sent before.
+// in place, and the compressed messages. These are then computed again from the errors that were unsent
+// before.
 #pragma once
 
 #include <cstddef>
@@ -27,16 +28,17 @@ class RepeatedPayload {
   }
   /// Pre: the bucket of the payload is complete.
   void keep(int bucket) { copy_.keep(payload_, bucket); }
-  /// The bucket is as it was kept, and nothing of it was sent.
+  /// Restores the bucket as it was kept: nothing of it was sent.
   void restore(int bucket) {
     if (std::exchange(stages_of(bucket), 0) > 0) messages_.take_back(bucket);
     copy_.restore(payload_, bucket);
   }
-  /// Stages of the bucket's messages that were made.
+  /// Number of stages of the bucket's messages that were computed.
   std::size_t prepared(int bucket) const { return prepared_[static_cast<std::size_t>(bucket)]; }
-  /// Starts to make the next one.
+  /// Starts to compute the next stage.
   Pending prepare_next(int bucket) { return messages_.prepare(payload_, bucket, stages_of(bucket)++); }
-  /// The exchange has ended without this worker. What the others cannot have summed was not sent.
+  /// The exchange has ended without this worker. Values that the others cannot have summed count as not
+  /// sent.
   void end_without() {
     for (int bucket = 0; bucket < static_cast<int>(prepared_.size()) && is_compressed(); ++bucket) {
       const std::size_t prepared = std::exchange(stages_of(bucket), 0);

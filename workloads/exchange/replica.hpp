@@ -1,6 +1,6 @@
-// A worker's copy of the model, on its compute device. With real math it wraps a learner and returns kernels
-// and memory; with modelled math the kernels are empty and the slices are sizes. Roles use both in the same
-// way.
+// A worker's copy of the model, on its compute device. With real mathematics it wraps a learner and returns
+// kernels and memory. With modelled mathematics the kernels are empty and the slices are sizes. Roles use
+// both in the same way.
 #pragma once
 
 #include <memory>
@@ -40,9 +40,9 @@ class Replica {
   Kernel backward(int bucket);
   /// One optimiser step by the replica's own gradient.
   Kernel local_update(UpdateTime time);
-  /// Of the last forward; NaN when math is modelled.
+  /// Loss of the last forward; NaN when math is modelled.
   double loss() const;
-  /// Of each sample of the last forward; empty when math is modelled. Pre: the plan keeps them.
+  /// Losses of the samples of the last forward; empty when math is modelled. Pre: the plan keeps them.
   std::span<const float> sample_losses();
   /// The first part of the current step, up to this bucket, that is not finite, named as FiniteGuard does;
   /// none when math is modelled. Pre: called once per bucket, after its backward is done and before it is
@@ -51,45 +51,45 @@ class Replica {
 
   /// change = model - model at the last `mark`.
   Kernel compute_change();
-  /// Copies the model as the start of a round. Where it is tied to a centre, the centre is used instead, and
+  /// Copies the model as the start of a round. If it is tied to a centre, the centre is used instead, and
   /// nothing is copied. Only algorithms that exchange changes need it.
   void mark();
   /// Multiplies the payload by its weight in a sum.
   Kernel weigh(sync::Payload payload, double weight);
-  /// Applies the mean of workers' payloads whose sum, of this total weight, is in the payload's memory or was
-  /// received from a server: an optimiser step by the mean gradient, the marked model plus the mean change,
-  /// or the mean model. `time`: of the round's beginning.
+  /// Applies the mean of workers' payloads: an optimiser step by the mean gradient, the marked model plus
+  /// the mean change, or the mean model. The sum of this total weight is in the payload's memory, or was
+  /// received from a server. `time`: of the round's beginning.
   Kernel adopt_sum(sync::Payload payload, double weight, UpdateTime time);
-  /// The same for one bucket of the gradient. Pre: called for every bucket, beginning with the last.
+  /// The same for one bucket of the gradient. Pre: called for every bucket, the last one first.
   Kernel adopt_sum_of(int bucket, double weight, UpdateTime time);
   /// The worker keeps its own model, which is only tied to the server's model, the centre (EASGD).
   bool is_tied() const { return tie_.has_value(); }
   /// Moves the model towards the centre, and replaces the centre with the received one. Pre: is_tied().
   Kernel adopt_centre();
-  /// The received model, or centre, becomes the worker's own: it joins. Pre: all of it was received.
+  /// A worker that joins takes the received model, or centre, as its own. Pre: all of it was received.
   Kernel adopt_received();
 
   /// The memory in which a server's reply is received: that of the model, unless it is tied or the reply is a
   /// mean gradient.
   Slice incoming(std::int64_t offset, std::int64_t elements);
   Slice payload(sync::Payload payload, std::int64_t offset, std::int64_t elements);
-  /// The state of model and optimiser after an exchange, except for what servers hold. Nothing when math is
+  /// The state of model and optimiser after an exchange, without the state of servers. Nothing when math is
   /// modelled.
   void serialise(StateArchive& state);
-  /// Of workers that sum without servers: the part of that state that they have in common after each round,
-  /// as it was after the last one. Before the round's result is adopted it is still the same. Where the model
-  /// is tied, the centre; the restored one is then incoming too. Nothing when math is modelled.
+  /// For workers that sum without servers: the part of that state that they have in common after each round,
+  /// as it was after the last one. It does not change before the round's result is adopted. If the model is
+  /// tied, it is the centre, which is then incoming after a restore. Nothing when math is modelled.
   void serialise_common(StateArchive& state);
-  /// What that state has in floats, in either case.
+  /// Size of the floats of that state, with real and with modelled mathematics.
   Bytes common_size() const;
-  /// Of the updates by sums from now on; see recovery::rate_factor.
+  /// Sets the factor for updates by sums from now on; see recovery::rate_factor.
   void set_rate_factor(double factor) { rate_factor_ = factor; }
   /// Sets the number of the step of the next forward pass.
   void begin_at(std::int64_t step);
   /// The worker's own flat model, in the device's memory; empty when math is modelled.
   std::span<float> model() { return learner_ ? learner_->model() : std::span<float>(); }
-  /// The flat model that the job trains (the centre, where there is one), in the host's memory and valid
-  /// until the next call; empty when math is modelled.
+  /// The flat model that the job trains (the centre, if there is one), in the host's memory and valid until
+  /// the next call; empty when math is modelled.
   std::span<const float> values();
 
  private:
@@ -111,12 +111,12 @@ class Replica {
   int common_vectors_;        ///< of the model's size, in the state that workers have in common
   double rate_factor_ = 1.0;  ///< to which the ramp moves
   recovery::RateRamp ramp_;
-  bool server_has_model_;  ///< all of it, as it is after an exchange
-  bool server_steps_;      ///< and it takes every step
+  bool server_has_model_;  ///< the server has all of the model, as it is after an exchange
+  bool server_steps_;      ///< the server makes every step
   FloatArray marked_;      ///< the model at the start of the round, or the centre as last known
   FloatArray change_;
   FloatArray incoming_;             ///< the received centre or mean gradient; empty: models are received
-  std::vector<float> host_values_;  ///< of `values`, where the device's memory is not the host's
+  std::vector<float> host_values_;  ///< of `values`, if the device's memory is not the host's
 };
 
 /// A learner with the job's initial model. `worker`: its index; a rank that does not train needs none.

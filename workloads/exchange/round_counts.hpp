@@ -1,5 +1,5 @@
-// What the members of an all-reduce count together in a round: the samples of each of them, and for whom the
-// time of the job is up. The same numbers are sent in both mathematics.
+// The common counts of the members of an all-reduce in a round: the samples of each member, and how many
+// have reached the time limit of the job. The same numbers are sent with real and with modelled mathematics.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@ namespace tandem {
 class RoundCounts {
  public:
   struct Counted {
-    bool samples = false;  ///< those of a worker are not those of the others
-    bool time = false;     ///< the job ends when its time is up for one of them
+    bool samples = false;  ///< workers take different numbers of samples
+    bool time = false;     ///< the job ends when one member has reached the time limit
   };
   /// `slots`: numbers of samples that are counted apart.
   RoundCounts(const Counted& counted, std::size_t slots)
@@ -27,10 +27,10 @@ class RoundCounts {
   bool is_used() const { return !sums_.empty(); }
   bool counts_samples() const { return counted_.samples; }
   bool counts_time() const { return counted_.time; }
-  /// Of 4 bytes.
+  /// Numbers of 4 bytes.
   std::int64_t numbers() const { return std::ssize(sums_); }
 
-  /// A round begins, in which this worker has taken so many samples: what is to be summed.
+  /// A round begins, in which this worker has taken `samples` samples. Returns the vector to be summed.
   Slice begin(std::size_t slot, int samples, bool is_time_up) {
     sums_.assign(sums_.size(), 0.0F);
     sums_[slot] = static_cast<float>(samples);
@@ -51,7 +51,7 @@ class RoundCounts {
  private:
   Counted counted_;
   std::size_t slots_;
-  std::vector<float> sums_;  ///< by slot, then of those whose time is up; of what is counted
+  std::vector<float> sums_;  ///< if counted: by slot, then how many have reached the time limit
 };
 
 }  // namespace tandem

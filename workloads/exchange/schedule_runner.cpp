@@ -81,7 +81,7 @@ AllReduces::AllReduces(Context& context, Schedules schedules, std::span<const Ra
   }
 }
 
-/// Makes room for the run's transfers, and counts what they move.
+/// Makes room for the run's transfers, and counts their bytes.
 void AllReduces::prepare(Run& run, std::size_t bucket) {
   const Bytes size = run.vector.size;
   TANDEM_CHECK(size.count() >= 0 && size.count() % run.element.bytes == 0, "bucket", bucket, "bytes",
@@ -165,8 +165,8 @@ void AllReduces::post_send(Run& run, std::size_t transfer) {
       context_.send(rank_of(what.peer), run.channel, part(run.vector, what.piece, run.element));
 }
 
-/// Adds what the transfer received to its piece. Pieces of one round do not overlap, so the order in which
-/// they arrive does not change any sum.
+/// Adds the received values to the piece. Pieces of one round do not overlap, so the order in which they
+/// arrive does not change any sum.
 void AllReduces::reduce(Run& run, std::size_t transfer) {
   Kernel kernel;
   if (run.vector.data != nullptr) {

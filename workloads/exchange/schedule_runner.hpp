@@ -1,5 +1,6 @@
-// Runs all-reduces on any context by interpreting their schedules, or by the library's all-reduce, several at
-// once and concurrent with other work. Knows no algorithm: the schedule says what is sent to whom.
+// Runs all-reduces on any context by interpreting their schedules, or by the library's all-reduce, several
+// at the same time and concurrent with other work. Knows no algorithm: the schedule has each message and its
+// receiver.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +18,8 @@
 namespace tandem {
 
 /// Memory for received data that is to be added. All-reduces of several groups of ranks may share it if they
-/// do not run at the same time; it then grows to what the largest needs, instead of being allocated for each.
+/// do not run at the same time. It then has the size of the largest need, instead of being allocated for
+/// each.
 class ArrivalMemory {
  public:
   /// At least this many bytes in the memory of a device, for the bucket of this index; valid until more are
@@ -32,10 +34,10 @@ class ArrivalMemory {
   std::vector<Block> blocks_;  ///< by bucket
 };
 
-/// The all-reduces (sums, of float32 by default) of one group of ranks: one per bucket, each on its own
-/// channel, any number of them at once. An element is always summed in the order that the schedule fixes;
-/// only the library's all-reduce chooses its order itself. After the first use of each bucket nothing is
-/// allocated.
+/// The all-reduces (sums, of float32 by default) of one group of ranks. Each bucket has an all-reduce on its
+/// own channel; any number of them may be in progress. The schedule fixes the order in which an element is
+/// summed, but the library's all-reduce chooses its order itself. After the first use of each bucket nothing
+/// is allocated.
 class AllReduces {
  public:
   /// `members[index]` is the rank of participant `index`; this rank is one of them, and all give the same
@@ -73,8 +75,8 @@ class AllReduces {
   void finish(int bucket);
   /// Blocks until all are done.
   void finish();
-  /// Gives up all that are in progress, whose vectors have no specified content then. Pre: their messages end
-  /// without the other members, as after Context::disconnect from each of them.
+  /// Gives up all all-reduces in progress. Their vectors then have no specified content. Pre: their messages
+  /// end without the other members, as after Context::disconnect from each of them.
   void abandon();
 
   bool running() const { return running_ > 0; }

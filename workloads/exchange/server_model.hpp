@@ -1,6 +1,6 @@
-// The part of the model that one parameter server holds: it updates the model by the optimiser with the sum
-// of pushes, and provides snapshots; if workers update their own models, it provides only the mean of the
-// pushes. With modelled math it holds nothing and its kernels are empty.
+// The part of the model that one parameter server holds. It updates the model by the optimiser with the sum
+// of pushes, and provides snapshots. If workers update their own models, it provides only the mean of the
+// pushes. With modelled mathematics it holds nothing and its kernels are empty.
 #pragma once
 
 #include <memory>
@@ -29,7 +29,7 @@ class ServerModel {
 
   const ShardPieces& pieces() const { return pieces_; }
   Bytes bytes() const { return Bytes(elements_ * 4); }
-  /// What workers have pushed for the next update.
+  /// The pushes of workers for the next update.
   PushSum& pushes() { return pushes_; }
   /// An update computes a mean only, and there is no model.
   bool only_averages() const { return only_averages_; }
@@ -61,7 +61,7 @@ class ServerModel {
   void load_initial(const ReplicaPlan& plan, bool averages_statistics);
   void take_mean();
   void update(double scale, UpdateTime time);
-  /// Of them, the pieces of the selected key.
+  /// The pieces of the selected key among these elements.
   template <class Element>
   std::span<const Element> selected(const std::vector<Element>& by_piece) const {
     const ShardKey& key = pushes_.key();
@@ -87,7 +87,7 @@ class ServerModel {
   Snapshot model_;                                             ///< or the last mean
   std::optional<sync::DelayCompensation::Since> keeps_older_;  ///< which older models are kept, if any
   std::vector<Snapshot> older_;  ///< by worker: what its gradient or model is compared with
-  float pull_ = 0.0F;            ///< of one worker at the centre
+  float pull_ = 0.0F;            ///< of one worker on the centre
 };
 
 }  // namespace tandem

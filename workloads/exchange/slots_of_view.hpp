@@ -1,4 +1,4 @@
-// What comes with the notes Members and Regroup: the slots of the workers as a view of the members begins.
+// The data of the notes Members and Regroup: the slots of the workers as a view of the members begins.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@ enum class Standing : std::uint8_t {
   behind    ///< it gets the state
 };
 
-/// For each slot one byte, its Standing, and then for each the samples that it has taken, or -1 for one
-/// without state, as numbers of 8 bytes.
+/// One byte for each slot, its Standing. Then a number of 8 bytes for each slot: the samples that it has
+/// taken, or -1 without a state.
 class SlotsOfView {
  public:
   explicit SlotsOfView(std::size_t slots) : bytes_(slots * (1 + width)) {}

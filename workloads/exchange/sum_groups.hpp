@@ -1,6 +1,5 @@
-// What workers sum in one exchange over an all-reduce, as vectors of the all-reduces of each group of them:
-// the buckets of the payload, or their compressed messages; the weights; and numbers that members count
-// together.
+// The vectors that workers sum in one exchange over an all-reduce, for each group of them: the buckets of
+// the payload, or their compressed messages; the weights; and numbers that members count together.
 #pragma once
 
 #include <cstddef>
@@ -49,7 +48,7 @@ class SumGroups {
   SumGroup& of(std::span<const int> members);
   /// Gives up all sums that are in progress, as AllReduces::abandon, and the groups.
   void abandon();
-  /// Adds what an exchange of the group has moved, without the vectors that were not summed.
+  /// Adds the bytes that an exchange of the group has moved, without the vectors that were not summed.
   void add_traffic(const SumGroup& group, bool has_weight, bool has_counts, ExchangeResult& result) const;
 
  private:
@@ -63,7 +62,7 @@ class SumGroups {
   int self_;
   int buckets_;
   std::int64_t counted_;
-  /// Of all groups: one exchange is in progress at a time.
+  /// Shared by all groups: one exchange is in progress at a time.
   std::shared_ptr<ArrivalMemory> arrivals_ = std::make_shared<ArrivalMemory>();
   std::unique_ptr<SumGroup> all_;
   std::map<std::vector<int>, std::unique_ptr<SumGroup>> groups_;

@@ -1,5 +1,5 @@
-// State that one worker sends to another: what it serialises, as numbers and floats in the order in which
-// they were named. Standard library only.
+// State that one worker sends to another: the values that it serialises, as numbers and floats in the order
+// in which they were named. Standard library only.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@
 
 namespace tandem {
 
-/// Saves until begin_restore(), then restores. Both ranks serialise the same parts, so a state that was saved
-/// here has the size of one that is received into it.
+/// Saves until begin_restore(), then restores. Both ranks serialise the same parts. So a state that is saved
+/// on one rank has the size of the state that another one receives.
 class TransferredState final : public StateArchive {
  public:
   bool restores() const override { return restores_; }

@@ -1,5 +1,5 @@
-// A training job as the user describes it, with every default filled in. Plain data with a lossless JSON
-// form, which `tandem run` passes to the rank program. job/check/experiment_file.hpp reads it from YAML.
+// A training job as the user describes it, with all defaults. Plain data with a lossless JSON form, which
+// `tandem run` passes to the rank program. job/check/experiment_file.hpp reads it from YAML.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace tandem {
 
-/// How a job continues that has lost a machine or a rank.
+/// How a job continues after it has lost a machine or a rank.
 enum class Continuation {
   none,                 ///< machines stay; when a rank dies, the job ends
   in_place,             ///< machines depart, and the other ranks continue
@@ -42,18 +42,18 @@ struct Experiment {
     int image_size = 0;           ///< side to which images are scaled for the model; 0: as they are
     int batch = 64;               ///< samples per worker and step
     Bytes bucket_bytes{1 << 20};  ///< 0: one bucket
-    Bytes first_bucket_bytes{0};  ///< of the first in the backward pass; 0: as the others
+    Bytes first_bucket_bytes{0};  ///< of the first bucket in the backward pass; 0: as the others
     // Computing times of a step with `batch` samples, as measured by the user; 0: not given.
     Seconds measured_step{0};  ///< forward and backward pass
     Seconds measured_forward{0};
     Seconds measured_backward{0};
     std::string measured_on;  ///< a device of the catalogue; empty: that of the first worker
-    /// Devices take the times that the user measured, or times scaled from them.
+    /// Devices have the times that the user measured, or times scaled from them.
     bool has_measured_times() const {
       return measured_step > Seconds(0) || measured_forward > Seconds(0) || measured_backward > Seconds(0);
     }
     Precision precision = Precision::fp32;  ///< of real mathematics
-    bool deterministic = true;              ///< real mathematics: the same bits each time on the same device
+    bool deterministic = true;              ///< real mathematics: the same bits in every run on a device
     std::string initial;                    ///< checkpoint to start from; empty: from the seed
     OnNonFinite non_finite = OnNonFinite::stop;
     // Only for model "synthetic": a model given by its sizes. Modelled math only.
@@ -67,7 +67,7 @@ struct Experiment {
   } workload;
 
   struct Sync {
-    SyncPreset preset = SyncPreset::none;  ///< the keys that it sets have their values
+    SyncPreset preset = SyncPreset::none;  ///< the keys that it sets have its values
     std::string algorithm = "bsp";         ///< of sync::catalog()
     sync::Route over = sync::Route::server;
     ServerPull pull = ServerPull::pushed;
@@ -76,17 +76,18 @@ struct Experiment {
     int rings = 1;  ///< copies of the collective over disjoint links; 0: as many as the platform has
     WorkerOrder order = WorkerOrder::topology;  ///< of the workers in the collective
     OverlapMode overlap = OverlapMode::backward;
-    bool average_statistics = true;              ///< running statistics travel with the model
+    bool average_statistics = true;              ///< running statistics are exchanged with the model
     std::map<std::string, OptionValue> options;  ///< of the algorithm, all resolved
     std::string compression = "none";            ///< of compression::catalog()
     std::map<std::string, OptionValue> compression_options;
-    /// What each server shard holds, of sharding::catalog(), and the options of that, all resolved.
+    /// How the model is divided among server shards: a name of sharding::catalog(), and its options, all
+    /// resolved.
     std::string sharding = "even";
     std::map<std::string, OptionValue> sharding_options;
 
     /// A bucket of a gradient is sent as soon as it is complete, while the backward pass continues.
     bool overlaps_backward() const { return overlap != OverlapMode::none; }
-    /// And each layer of the next forward pass waits only for its own bucket.
+    /// In addition, each layer of the next forward pass waits only for its own bucket.
     bool overlaps_forward() const { return overlap == OverlapMode::both; }
   } sync;
 
@@ -101,29 +102,30 @@ struct Experiment {
     std::map<std::string, OptionValue> cache_options;
     Bytes cache_capacity{0};  ///< of the first tier, memory
     Bytes disk_capacity{0};   ///< of the second tier, on the node's disk; 0: none
-    /// Of augmentation_options(): how training images are changed each time they are used; empty: not at all.
+    /// How training images are changed each time they are used, by augmentation_options(); empty: unchanged.
     std::map<std::string, OptionValue> augment;
     bool cold = false;          ///< native cache nodes read past the page cache
-    Peers peers = Peers::none;  ///< how cache nodes find samples at each other
+    Peers peers = Peers::none;  ///< how cache nodes find samples on other cache nodes
     int copies = 0;             ///< cache nodes that may hold a sample at the same time; 0: all
     StoreAccess store = StoreAccess::served;
     BadSample bad_sample = BadSample::stop;
     BackgroundReads background = BackgroundReads::always;
-    int loaders = 4;         ///< reads in the background at the same time, if these are continuous
+    int loaders = 4;         ///< limit of concurrent background reads, if these are continuous
     bool keep = false;       ///< a cache node that returns still has its disk tier
-    bool shared = false;     ///< jobs that say so use the same cache nodes and stores
+    bool shared = false;     ///< shares cache nodes and stores with other jobs that have it
     int decode_threads = 1;  ///< of each worker
-    int prefetch = 1;  ///< batches requested ahead of use; 0: a GPU does not load one during a step either
+    int prefetch = 1;        ///< batches requested ahead; 0: a GPU does not load one during a step either
   } data;
 
   struct Placement {  ///< host names, one per instance
     std::vector<std::string> workers;
-    bool workers_by_default = false;  ///< not a key: resolve_placement() has filled them in
+    bool workers_by_default = false;  ///< not a key: resolve_placement() chose the workers
     int worker_count = 0;             ///< use only this many, the first ones; 0: all
-    /// Slots beyond the workers', empty as the job begins, where a recovery policy gets machines.
+    /// Hosts of slots in addition to the workers'. They are empty when the job begins; a recovery policy
+    /// requests machines for them.
     std::vector<std::string> spares;
-    /// One host per shard; without a parameter server, the host of the coordinator, if the algorithm has one.
-    /// Before it is resolved it may also be one word, "own" or "co-located".
+    /// One host per shard; without a parameter server, the host of the coordinator, if the algorithm has
+    /// one. Before resolve_placement() it may be the word "own" or "co-located".
     std::vector<std::string> servers;
     std::vector<std::string> cache_nodes;  ///< with a disk, unless there are stores
     std::vector<std::string> stores;       ///< hosts with a disk; empty: cache nodes read their own
@@ -138,7 +140,7 @@ struct Experiment {
     double momentum = 0.0;  ///< of sgd
     bool nesterov = false;  ///< of sgd
     double weight_decay = 0.0;
-    double beta1 = 0.9;  ///< of adam and adamw, as the next two
+    double beta1 = 0.9;  ///< of adam and adamw, as are the next two
     double beta2 = 0.999;
     double epsilon = 1e-8;
     double global_rate = 1.0;  ///< factor on the mean change of local-update algorithms
@@ -146,7 +148,7 @@ struct Experiment {
     std::int64_t warmup_rounds = 0;
     std::int64_t step_every = 0;  ///< rounds
     double step_factor = 0.1;
-    std::int64_t cosine_rounds = 0;  ///< 0: those of stop
+    std::int64_t cosine_rounds = 0;  ///< 0: the rounds of stop
     double cosine_floor = 0.0;
   } optimizer;
 
@@ -154,14 +156,14 @@ struct Experiment {
     std::int64_t rounds = 0;  ///< one round: as many pushes as workers, or one all-reduce
     double epochs = 0.0;      ///< samples of all workers / samples of the training set
     Seconds seconds{0.0};     ///< on the experiment's clock; only where one rank decides when the job stops
-    double accuracy = 0.0;    ///< on the test set, at an evaluation; besides another limit
+    double accuracy = 0.0;    ///< on the test set, at an evaluation; needs another limit, too
   } stop;
 
   /// Machines that may be taken away. Times are those of machines, divided by time_scale in the job.
   struct Transience {
     std::string lifetime = "never";  ///< of lifetimes::catalog(); never: no machine departs
     std::map<std::string, OptionValue> options;
-    Seconds limit{0};         ///< longest lifetime; 0: that of the options
+    Seconds limit{0};         ///< longest lifetime; 0: as the options say
     Seconds notice{0};        ///< between the warning of a revocation and the revocation
     Seconds start{0};         ///< from the request for a machine until its rank begins to load the model
     Seconds detect{0};        ///< from a departure until the job knows of it
@@ -170,14 +172,14 @@ struct Experiment {
     bool may_depart() const { return lifetime != "never"; }
   } transience;
 
-  /// When the job commits its state, so that a departure does not lose more than the work since then.
+  /// When the job commits its state. A departure loses the work since the last commit.
   struct Checkpoint {
     std::string policy;  ///< of checkpointing::catalog(); empty: with every evaluation
     std::map<std::string, OptionValue> options;
     CommitMode mode = CommitMode::blocking;
     CommitPlace to = CommitPlace::directory;
-    int keep = 2;        ///< last commits whose files remain; 0: all
-    int keep_every = 0;  ///< rounds of a span whose first commit remains, too; 0: none
+    int keep = 2;        ///< number of last commits whose files stay; 0: all
+    int keep_every = 0;  ///< in each span of this many rounds, the first commit stays, too; 0: none
     bool at_end = true;  ///< also after the last round
   } checkpoint;
 
@@ -188,15 +190,15 @@ struct Experiment {
     std::map<std::string, OptionValue> options;
     std::string provisioning = "same";  ///< of provisioning::catalog(): where machines are requested
     std::map<std::string, OptionValue> provisioning_options;
-    int least = 1;       ///< workers, with fewer of which the job waits
-    Seconds give_up{0};  ///< longest wait for that many workers, not divided by time_scale; 0: no limit
-    int restarts = 10;   ///< most restarts of a job
-    Seconds launch{0};   ///< in which the ranks of a restarted job get ready; 0: as the profile measured
+    int least = 1;       ///< workers; the job waits while it has fewer
+    Seconds give_up{0};  ///< limit of that wait, not divided by time_scale; 0: none
+    int restarts = 10;   ///< limit for a job
+    Seconds launch{0};   ///< until the ranks of a restarted job are ready; 0: as the profile measured
     RateScale scale_rate = RateScale::keep;
-    int ramp = 0;  ///< rounds in which the learning rate moves to what scale_rate says
+    int ramp = 0;  ///< rounds in which the learning rate moves to that of scale_rate
     BatchRule batch = BatchRule::keep;
     LossRule on_loss = LossRule::keep;
-    /// The policy itself continues a job with fewer workers, whatever `least` is.
+    /// The policy continues a job with fewer workers; `least` has no effect.
     bool shrinks() const { return policy == "shrink" || policy == "liveput"; }
   } recovery;
 

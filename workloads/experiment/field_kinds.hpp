@@ -1,5 +1,5 @@
 // How a struct declares its keys in a JSON document. Declarations need no JSON library; json_fields.hpp
-// writes and reads what they declare.
+// writes and reads the keys.
 #pragma once
 
 #include <cstdint>
@@ -29,10 +29,10 @@ enum class Key : std::uint8_t {
   required,
   optional,  ///< absent where the member is empty: no value, no elements, or 0
   added,     ///< absent only in the files of older versions
-  nullable,  ///< as added, and null where the member is empty
+  nullable,  ///< absent in the files of older versions, and null where the member is empty
 };
 
-/// A number that is whole where something was counted ("12"), and not where it is a mean ("12.0").
+/// A number that is whole if it is a count ("12"), and not if it is a mean ("12.0").
 struct MixedNumber {
   double value = 0;
   bool is_whole = false;

@@ -21,11 +21,11 @@
 
 namespace tandem {
 
-/// Where a value is in a document, for messages.
+/// The place of a value in a document, for messages.
 struct JsonPlace {
   const JsonPlace* above;  ///< null: the document itself
-  std::string_view name;   ///< a key; of the document itself the name of its file
-  std::size_t index = 0;   ///< of an element of a list, whose name is empty
+  std::string_view name;   ///< a key; for the document itself the name of its file
+  std::size_t index = 0;   ///< of an element of a list; its name is empty
 };
 /// Throws ConfigError: "FILE: /key/0/key: expected a number, found null".
 [[noreturn]] void fail_json(const JsonPlace& place, const std::string& expected, const nlohmann::json& found);

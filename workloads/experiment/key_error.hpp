@@ -1,5 +1,5 @@
-// The error of a key that does not suit the job as a whole. Who reads the experiment's file adds the place
-// where the key was set.
+// The error of a key that does not suit the job as a whole. The reader of the experiment's file adds the
+// place where the key was set.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The types of experiment keys: as text for people, and what they take.
+// The types of experiment keys: as text for people, and the values that they accept.
 #include <charconv>
 #include <cmath>
 

@@ -44,7 +44,7 @@ Field field_of(Value& value) {
 // Binds the key to the field of the same path.
 #define KEY(path) #path, [](Experiment & experiment) -> Field { return field_of(experiment.path); }
 
-/// What is trained.
+/// The model and the data set.
 std::vector<ExperimentKey> workload_keys() {
   return {
       {KEY(name), {}, "name of the job in results; default: the name of the file without .yaml"},

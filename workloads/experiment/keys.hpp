@@ -1,5 +1,6 @@
-// The table of experiment keys. Each entry binds a key to its field, says what it accepts and what it means;
-// type and default are those of the field. Reading, JSON, YAML, suggestions and help use this table.
+// The table of experiment keys. Each entry binds a key to its field, with the values that it accepts and its
+// meaning; type and default are those of the field. Reading, JSON, YAML, suggestions and help use this
+// table.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,7 @@ enum class Names : std::uint8_t {
   compression,
   sharding,
   cache,
-  trace_cache,  ///< of `tandem cache`; no key
+  trace_cache,  ///< of `tandem cache`; not a key
   split,
   sampling,
   lifetime,
@@ -33,18 +34,18 @@ enum class Names : std::uint8_t {
   provisioning
 };
 
-/// What a key accepts beyond its type.
+/// The values of a key, within its type.
 struct Accepts {
   double minimum = -std::numeric_limits<double>::infinity();
   double maximum = std::numeric_limits<double>::infinity();
   bool without_minimum = false;  ///< the minimum itself is not accepted
   bool without_maximum = false;  ///< the maximum itself is not accepted
   Names names = Names::none;
-  bool file_path = false;  ///< relative paths start at the experiment's folder, else at the working directory
-  std::string zero = {};   ///< a word that may be written instead of 0
+  bool file_path = false;  ///< relative paths start at the experiment's folder, or at the working directory
+  std::string zero = {};   ///< a word that means 0
   std::string file_ending = {};  ///< names with this ending are file paths
-  std::string needed_file = {};  ///< "a platform file": must be there when the experiment is read; empty: need not
-  std::string options = {};      ///< of names: the key with the options of what is named ("sync.options")
+  std::string needed_file = {};  ///< "a platform file": must exist when the file is read; empty: need not
+  std::string options = {};      ///< of names: the key with the options of the named one ("sync.options")
   bool tensors = false;          ///< a list of tensors (tensor_list.hpp), or one path of a file with them
 
   bool is_path(const std::string& text) const {
@@ -85,12 +86,12 @@ class ChoiceField {
 
 using OptionValues = std::map<std::string, OptionValue>;
 using Variants = std::map<std::string, nlohmann::json>;
-/// The field that a key is bound to; its type is the type of the key.
+/// The field of a key; its type is the type of the key.
 using Field =
     std::variant<std::string*, bool*, int*, std::int64_t*, std::uint64_t*, double*, Bytes*, Seconds*, Flops*,
                  ChoiceField, std::vector<std::string>*, OptionValues*, Variants*>;
 
-/// Which jobs of one experiment must have the same value.
+/// The jobs of one experiment that must have the same value.
 enum class Shared : std::uint8_t { by_none, with_caches, by_all_jobs };
 
 struct ExperimentKey {

@@ -7,7 +7,7 @@
 
 namespace tandem {
 
-/// Whether the text is meant as such a file, not as the name of a model.
+/// Whether the text names such a file, not a model.
 bool is_lifetime_file(const std::string& text);
 
 struct LifetimeFile {

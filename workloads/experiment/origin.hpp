@@ -1,4 +1,4 @@
-// What an error about a key names.
+// The key and the place in an error about a key.
 #pragma once
 
 #include <functional>

@@ -218,7 +218,7 @@ void drop_options_of_variant(Json& keys, const std::string& variant, const Exper
   }
 }
 
-/// What a layer makes of the policy of a job, which names it or not.
+/// The assignment of a layer that replaces the policy of a job; the job may set that policy itself or not.
 const Assignment* replaced_in_job(const std::vector<Assignment>& layer, const std::string& path,
                                   const std::string& variant, const std::string& job, bool is_named) {
   const Assignment* const of_all = assignment_of(layer, path, "", "");

@@ -35,10 +35,10 @@ using HasOption =
     std::function<bool(const ExperimentKey& key, const std::string& name, const std::string& option)>;
 bool has_any_option(const ExperimentKey& key, const std::string& name, const std::string& option);
 
-// Where an assignment replaces a policy by another one, a layer (the experiment, a variant, a job) loses
-// options of the old one: all if the layer itself names the policy, to which they belong; else those that the
-// new one does not have. Options that the old one does not have stay: they are meant for the new one, or
-// mistyped, which is then told.
+// An assignment may replace a policy by another one. Then a layer (the experiment, a variant, a job) loses
+// options of the old policy. If the layer itself names that policy, it loses all of them. Otherwise it loses
+// those that the new policy does not have. Options that the old policy does not have stay: they belong to
+// the new one, or are mistyped, which is then an error.
 
 /// Applies one layer (a file, the overrides, a variant) to the experiment. Keys are set in the order of the
 /// table of keys, so the order of the assignments does not matter. Errors: ConfigError naming place, key,
@@ -52,8 +52,9 @@ void apply_assignments(Experiment& experiment, std::vector<Assignment> assignmen
 std::vector<Assignment> override_variants(Experiment& experiment, const std::vector<Assignment>& layer,
                                           const HasOption& has_option);
 
-/// The same for what jobs set over an experiment and its variant (empty: none), and for the layer's
-/// assignments to jobs, which are added. Pre: the layer is not yet applied to the experiment or its variants.
+/// The same for the keys of jobs over an experiment and its variant (empty: none), and for the layer's
+/// assignments to jobs, which are added. Pre: the layer is not yet applied to the experiment or its
+/// variants.
 void override_jobs(std::vector<Assignment>& of_jobs, const Experiment& experiment, const std::string& variant,
                    const std::vector<Assignment>& layer, const HasOption& has_option);
 

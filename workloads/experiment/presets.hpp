@@ -1,4 +1,4 @@
-// sync.preset: one key that stands for several, as another program sets them.
+// sync.preset: one key that sets several, as another program sets them.
 #pragma once
 
 #include <vector>

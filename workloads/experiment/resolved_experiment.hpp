@@ -1,5 +1,5 @@
-// What the names of an experiment stand for: entries of catalogues with their options, each looked up and
-// parsed once.
+// The names of an experiment, resolved: entries of catalogues with their options, each looked up and parsed
+// once.
 #pragma once
 
 #include <map>
@@ -49,7 +49,7 @@ struct ResolvedExperiment {
   /// Errors: ConfigError.
   explicit ResolvedExperiment(const Experiment& experiment);
 
-  /// What the algorithm is configured with, for this number of workers.
+  /// The configuration of the algorithm for this number of workers.
   sync::Setting sync_setting(int workers) const;
   /// The number of local steps in a round may change during the job.
   bool rounds_vary() const { return algorithm->steps_per_round(algorithm.options()) == 0; }
@@ -57,7 +57,7 @@ struct ResolvedExperiment {
   bool takes_same_steps() const {
     return !algorithm->timing_driven && !rounds_vary() && !algorithm->varies_batch;
   }
-  /// No worker can take over what another one has learnt.
+  /// No worker can continue with the model of another one.
   bool has_models_of_their_own() const;
   bool compresses() const { return compression->make != nullptr; }
 

@@ -27,7 +27,7 @@ ListedTensor parse_tensor(const std::string& text, const std::string& place);
 std::vector<ListedTensor> parse_tensors(const std::vector<std::string>& texts, const std::string& place);
 /// What parse_tensor reads back to the same tensor.
 std::string to_text(const ListedTensor& tensor);
-/// Whether the text is meant as a tensor, not as the path of a file: its first word is a size.
+/// Whether the text is a tensor, not the path of a file: its first word is a size.
 bool is_tensor_text(const std::string& text);
 
 /// One tensor per line, in forward order, in the form of parse_tensor. # begins a comment; empty lines are

@@ -26,7 +26,7 @@ class ReadProgress {
 
   /// The next request.
   FileRead rest() const;
-  /// `result`: what the request brought, in bytes, or the negative errno. Whether another request follows.
+  /// `result`: the bytes of the request, or the negative errno. Returns whether another request follows.
   bool take(std::int64_t result);
   /// Bytes, fewer than asked for only at the end of the file; or the negative errno.
   std::int64_t result() const { return error_ < 0 ? error_ : done_; }
@@ -44,15 +44,15 @@ std::int64_t read_and_wait(const FileRead& read);
 /// them on the calling thread.
 struct FileTransfer {
   std::vector<FileRead> reads;
-  /// Called once with the result of each read (ReadProgress::result). Must be short, because it may delay the
-  /// rank. Returns what is left to do, which may block; mostly nothing. What it throws is the error of the
-  /// transfer.
+  /// Called once with the result of each read (ReadProgress::result). Must be short, because it may delay
+  /// the rank. Returns the rest of the work, which may block; mostly nothing. An exception is the error of
+  /// the transfer.
   std::function<std::function<void()>(std::span<const std::int64_t> results)> then;
 
   void operator()() const;
 };
 
-/// A read of a file, and what remains to be done with what it brought.
+/// A read of a file, and the work on its bytes that follows.
 struct PlannedRead {
   FileRead read;
   /// Errors: WorldError naming the file, if the read failed or the file has ended before.

@@ -1,5 +1,6 @@
-// The autograd graph of a loss: the order of backward's operations, and backward itself, part by part. For
-// models whose graph only libtorch knows: libtorch's own engine cannot stop at an operation and resume later.
+// The autograd graph of a loss: the order of the operations of the backward pass, and the pass itself, in
+// parts. For models whose graph only libtorch knows: libtorch's own engine cannot stop at an operation and
+// continue later.
 #pragma once
 
 #include <torch/csrc/autograd/function.h>
@@ -28,10 +29,10 @@ class BackwardGraph {
   /// depend on it.
   std::ptrdiff_t position_of(const at::Tensor& trained) const;
 
-  /// Does some work, and may do it once more if it fails.
+  /// Does some work. If it fails, may do it once more.
   using Attempt = std::function<void(const std::function<void()>& work)>;
-  /// Continues backward through `last`, each operation by `attempt`, and returns the gradients that are then
-  /// complete.
+  /// Continues the backward pass through `last`, each operation by `attempt`. Returns the gradients that are
+  /// then complete.
   void run_through(std::ptrdiff_t last, const Attempt& attempt,
                    const std::function<void(const at::Tensor& trained, const at::Tensor& gradient)>& take);
 

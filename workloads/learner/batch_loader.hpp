@@ -1,5 +1,5 @@
-// Converts batches of records to the pixels and labels that a network reads: decoded by the processor, or
-// copied to a device outside its queue and decoded there.
+// Converts batches of records to the pixels and labels that a network reads. The processor decodes them, or
+// they are copied to a device outside its queue and decoded there.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -28,7 +28,7 @@ class BatchLoader {
   ~BatchLoader();
 
   std::size_t record_bytes() const { return static_cast<std::size_t>(info_.record_bytes().count()); }
-  /// Reads records, which may change afterwards. `in_use`: the batch before is still being read.
+  /// Reads records; the caller may change them afterwards. `in_use`: the previous batch is still being read.
   void load(std::span<const std::byte> records, bool in_use);
   /// Samples of the last load; 0 before the first.
   std::int64_t samples() const { return samples_; }
@@ -52,7 +52,7 @@ class BatchLoader {
   DatasetInfo info_;
   ComputeDevice& compute_device_;
   at::Device device_;
-  at::Tensor scaled_;  ///< by value of a pixel
+  at::Tensor scaled_;  ///< the normalised value, by the value of a pixel
   std::int64_t samples_ = 0;
   Batch batch_;
   std::array<Block, 2> blocks_;

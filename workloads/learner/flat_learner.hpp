@@ -41,12 +41,12 @@ class FlatLearner : public Learner {
 
   /// Called before train, and before its repetition. `random`: of this replica and step.
   virtual void begin_pass(Rng random) = 0;
-  /// Mean loss of a training step, by step_loss(); keeps what differentiate needs.
+  /// Mean loss of a training step, by step_loss(). Keeps the data that differentiate needs.
   virtual at::Tensor train(const at::Tensor& pixels, const at::Tensor& labels) = 0;
   /// Writes the gradients of a bucket's trained tensors into their windows. Called in the order of buckets
   /// after train.
   virtual void differentiate(int bucket) = 0;
-  /// Releases what a train that has failed keeps; the model's statistics are restored afterwards.
+  /// Releases the data of a train that has failed. The model's statistics are restored afterwards.
   virtual void drop_pass() = 0;
   /// Outputs in evaluation; called without autograd.
   virtual at::Tensor evaluate_pixels(const at::Tensor& pixels) = 0;
@@ -74,7 +74,7 @@ class FlatLearner : public Learner {
   QueuedBackward backward_;
   std::function<void(int bucket)> after_backward_;
   std::uint64_t random_seed_;
-  std::uint64_t steps_ = 0;  ///< forwards so far
+  std::uint64_t steps_ = 0;  ///< number of forward passes so far
 };
 
 }  // namespace tandem

@@ -1,4 +1,4 @@
-// A learner's model and gradient: flat in the memory of a compute device, and as the tensors in them.
+// A learner's model and gradient: flat in the memory of a compute device, and as tensors in that memory.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -30,8 +30,8 @@ class FlatTensors {
 
   /// Copies the running statistics of a bucket to their places in the gradient.
   void hand_out_statistics(int bucket);
-  /// A pass changes running statistics, which a second attempt must not find changed. Does nothing on the
-  /// host, where there is none.
+  /// Copies running statistics, before a pass changes them: a second attempt must begin with the old ones.
+  /// Does nothing on the host, where there is no second attempt.
   void keep_statistics() { compute_device_.copy_all(statistics_out_); }
   void restore_statistics() { compute_device_.copy_all(statistics_back_); }
 
@@ -44,9 +44,9 @@ class FlatTensors {
   at::Device device_;
   FloatArray model_;
   FloatArray gradient_;
-  FloatArray statistics_;                   ///< as they were kept; empty on the host
-  std::vector<FloatCopy> statistics_out_;   ///< from the model to there
-  std::vector<FloatCopy> statistics_back_;  ///< from there to the model
+  FloatArray statistics_;                   ///< the copies; empty on the host
+  std::vector<FloatCopy> statistics_out_;   ///< from the model to the copies
+  std::vector<FloatCopy> statistics_back_;  ///< from the copies to the model
 };
 
 }  // namespace tandem

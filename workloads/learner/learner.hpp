@@ -24,7 +24,7 @@ struct EvaluationResult {
   double loss = 0.0;      ///< mean over samples
 };
 
-/// Samples that an evaluation computes at once.
+/// Samples that an evaluation computes together.
 inline constexpr std::int64_t evaluation_batch = 256;
 
 /// One replica. Not thread-safe; several instances coexist. Uses one thread. On a device that is not the
@@ -38,15 +38,15 @@ class Learner {
   /// Flat layout of ModelDescription, `elements()` floats each. Views into the live model, in the device's
   /// memory.
   virtual std::span<float> model() = 0;
-  /// Gradient of the mean loss over the batch; the statistics' places hold the current running values after
-  /// backward of their bucket.
+  /// Gradient of the mean loss over the batch. After the backward pass of a bucket, the places of its
+  /// statistics hold the current running values.
   virtual std::span<float> gradient() = 0;
 
-  /// Reads a batch of records (Dataset::record_bytes each), which may change afterwards: decodes pixels to
-  /// [0, 1] and normalises them.
+  /// Reads a batch of records (Dataset::record_bytes each): decodes pixels to [0, 1] and normalises them.
+  /// The caller may change the records afterwards.
   virtual void load(std::span<const std::byte> records) = 0;
-  /// Factors on the losses of the loaded batch's samples, for its forward. Without a call, all are 1.
-  /// Pre: the learner keeps the losses of samples, and there is one for each sample.
+  /// Factors on the losses of the loaded batch's samples, for its forward pass; all 1 without a call. Pre:
+  /// the learner keeps the losses of samples, and there is one factor for each sample.
   virtual void weigh(std::span<const float> weights) = 0;
   /// Forward over the loaded batch, a training step: dropout omits different values each time.
   virtual void forward() = 0;
@@ -55,12 +55,12 @@ class Learner {
   /// The loss of each sample of the last forward, without weights; waits for them. Valid until the next
   /// forward. Pre: LearnerSetting::sample_losses, forward was called.
   virtual std::span<const float> sample_losses() = 0;
-  /// Backward through one bucket; call for buckets 0, 1, ... in order, after forward. On a device that is not
-  /// the host, also queues the next bucket's, so that the device has work while the rank waits for this one,
-  /// and marks the end of this one (ComputeDevice::end_kernel_at).
+  /// Backward pass through one bucket. Call it for buckets 0, 1, ... in order, after forward. On a device
+  /// that is not the host, also queues the next bucket's pass, so that the device has work while the rank
+  /// waits for this one, and marks the end of this one (ComputeDevice::end_kernel_at).
   virtual void backward(int bucket) = 0;
-  /// `hook` is called for every bucket from now on after its backward was queued; the work that it queues
-  /// belongs to that backward.
+  /// From now on, `hook` is called for every bucket after its backward pass was queued. The work that it
+  /// queues belongs to that pass.
   virtual void after_backward(std::function<void(int bucket)> hook) = 0;
   /// The next forward is that of step number `step`, counted from 0: dropout omits the values of that step.
   virtual void begin_at(std::int64_t step) = 0;
@@ -70,10 +70,10 @@ class Learner {
   virtual EvaluationResult evaluate(std::span<const std::byte> records) = 0;
 };
 
-/// Model and gradient live in the memory of `device`, which must outlive the learner. Without a GPU the
-/// processor computes and must be able to look into that memory.
-/// Errors: ConfigError for an unknown model or file, an unsupported image shape, or a build without
-/// libtorch; WorldError for a GPU that libtorch does not find, NoMemoryError.
+/// Model and gradient are in the memory of `device`, which must outlive the learner. Without a GPU the
+/// processor computes and must be able to read that memory. Errors: ConfigError for an unknown model or
+/// file, an unsupported image shape, or a build without libtorch; WorldError for a GPU that libtorch does
+/// not find, NoMemoryError.
 std::unique_ptr<Learner> make_learner(const LearnerSetting& setting, ComputeDevice& device);
 /// GPUs on which learners can compute; 0 in a build without libtorch, or with one without CUDA.
 int learner_gpus();

@@ -1,8 +1,8 @@
-// Tensors of a network as the libraries of a GPU want them, where the flat model has them otherwise: weights
-// of convolutions with adjacent channels, for tensor cores, and vectors whose memory is aligned, because
-// cuDNN's normalisations read 16 bytes at once. The flat model has PyTorch's usual order and no gaps, so that
-// messages and files mean the same with every device: the network gets copies, which one operation of the
-// device brings up to date, instead of a conversion in every layer.
+// Copies of a network's tensors in another form than in the flat model, for libraries of a GPU. Weights of
+// convolutions have adjacent channels, for tensor cores. Vectors are in aligned memory, because cuDNN's
+// normalisations read 16 bytes together. The flat model has PyTorch's usual order and no gaps, so that
+// messages and files mean the same with every device. One operation of the device updates the copies,
+// instead of a conversion in every layer.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -20,13 +20,14 @@ class NetworkCopies {
   NetworkCopies(ComputeDevice& compute_device, bool adjacent_channels)
       : compute_device_(compute_device), adjacent_channels_(adjacent_channels) {}
 
-  /// The tensor through which the network uses a window of the model: a copy with adjacent channels or in
-  /// aligned memory, or the window itself where it is so, or where only one order exists, as with one
-  /// channel, or one weight per channel. `changes`: the network changes it, as a running statistic.
+  /// The tensor through which the network uses a window of the model. It is a copy with adjacent channels or
+  /// in aligned memory. It is the window itself if that has this form already, or if only one order exists
+  /// (one channel, or one weight per channel). `changes`: the network changes it, as a running statistic.
   at::Tensor of(const at::Tensor& window, bool changes);
-  /// Queues the copies of all windows. To be called before the network uses them.
+  /// Queues the copies of all windows. Call it before the network uses them.
   void refresh() { compute_device_.copy_all(refreshing_); }
-  /// Queues the copies of those that the network changes to their windows. To be called after it has.
+  /// Queues the copies back to their windows of the tensors that the network changes. Call it after the
+  /// network has changed them.
   void give_back() { compute_device_.copy_all(giving_back_); }
 
  private:

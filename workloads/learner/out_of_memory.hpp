@@ -12,12 +12,12 @@ namespace tandem {
 /// True for messages of libtorch, CUDA, its libraries or the processor's allocator about a lack of memory.
 bool is_no_memory_message(std::string_view complaint);
 
-/// True for messages of cuDNN, or of libtorch on its behalf, that no algorithm can be used: perhaps because
-/// none has the memory that it needs.
+/// True for messages of cuDNN, or of libtorch about cuDNN, that no algorithm can be used. Perhaps none has
+/// the memory that it needs.
 bool may_be_no_memory_message(std::string_view complaint);
 
-/// One line: model, batch, device, the requested and the free memory if the complaint contains them, and what
-/// helps.
+/// One line: model, batch, device, the requested and the free memory if the complaint contains them, and
+/// advice.
 std::string no_memory_message(std::string_view complaint, const LearnerSetting& setting, std::int64_t batch,
                               const std::string& device);
 

@@ -1,5 +1,5 @@
-// How far a step's backward pass has been requested and queued, bucket by bucket: on a device that is not the
-// host, one bucket is queued before it is requested, so that the device has work while the rank waits.
+// The progress of a step's backward pass, bucket by bucket: requested and queued. On a device that is not
+// the host, each bucket is queued before it is requested, so that the device has work while the rank waits.
 #pragma once
 
 #include <utility>
@@ -19,15 +19,15 @@ class QueuedBackward {
     next_ = queued_ = 0;
     ahead_ = {};
   }
-  /// After the first forward: some bucket was not requested yet.
+  /// A forward pass was queued, and some bucket was not requested yet.
   bool is_running() const { return next_ >= 0 && next_ < buckets_; }
   /// The bucket is requested. Pre: it is the next one.
   void request(int bucket) {
     TANDEM_CHECK(bucket == next_ && bucket < buckets_, "bucket", bucket, "expected", next_);
     ++next_;
   }
-  /// Queues the requested bucket, unless it was, and the next one, and says where the requested one ends
-  /// (ComputeDevice::end_kernel_at). `calculate` queues a bucket.
+  /// Queues the requested bucket, unless it is queued already, and the next one. Marks the end of the
+  /// requested one (ComputeDevice::end_kernel_at). `calculate` queues a bucket.
   template <class Calculate>
   void run(int bucket, const Calculate& calculate) {
     if (device_.is_host()) return calculate(bucket);

@@ -26,7 +26,7 @@ double elements_of(const std::vector<std::int64_t>& shape) {
   return count;
 }
 
-/// What one operation costs over all probed images.
+/// The costs of one operation over all probed images.
 struct Cost {
   double forward = 0.0;
   double backward = 0.0;

@@ -50,7 +50,7 @@ class CudaStepGraphs final : public StepGraphs {
     try {
       graph.capture_end();
     } catch (const std::exception&) {
-      // The error that is under way says more.
+      // The error in flight says more.
     }
   }
 

@@ -14,7 +14,7 @@ StepLoss::StepLoss(const TorchRunner& runner) : runner_(runner) {
 StepLoss::~StepLoss() { fetching_.await_end(); }
 
 at::Tensor StepLoss::of(const at::Tensor& outputs, const at::Tensor& labels) {
-  // The mean of losses has other bits than the mean loss that libtorch computes at once.
+  // The mean of losses has other bits than the mean loss that libtorch computes directly.
   if (!runner_.setting().sample_losses) return at::cross_entropy_loss(outputs, labels);
   const at::Tensor losses = at::cross_entropy_loss(outputs, labels, {}, at::Reduction::None);
   of_samples_ = losses.detach();

@@ -1,4 +1,4 @@
-// The loss of a training step: computed from a network's outputs with the weights of its samples, and fetched
+// The loss of a training step: computed from a network's outputs with the weights of its samples, and copied
 // from the device.
 #pragma once
 
@@ -24,20 +24,20 @@ class StepLoss {
   /// Factors on the losses of the loaded batch's samples; none: all are 1.
   void weigh(std::span<const float> weights) { weights_.assign(weights.begin(), weights.end()); }
   bool has_weights() const { return !weights_.empty(); }
-  /// Mean loss of a batch, and from now on the losses of its samples, if the learner keeps them.
+  /// Mean loss of a batch. Also keeps the losses of its samples, if the learner does.
   at::Tensor of(const at::Tensor& outputs, const at::Tensor& labels);
-  /// The losses of samples as the device has them; undefined if none are kept.
+  /// The losses of samples on the device; undefined if none are kept.
   const at::Tensor& of_samples() const { return of_samples_; }
   /// Queues the copy of a step's mean loss, for value().
   void keep(const at::Tensor& loss);
-  /// The same of a step whose losses are in these tensors.
+  /// The same for a step whose losses are in these tensors.
   void keep(const at::Tensor& loss, const at::Tensor& of_samples) {
     of_samples_ = of_samples;
     keep(loss);
   }
-  /// Waits for it. Pre: one is kept.
+  /// The mean loss; waits for it. Pre: one is kept.
   double value();
-  /// Waits for them; valid until the next call. Pre: they are kept.
+  /// The losses of samples; waits for them. Valid until the next call. Pre: they are kept.
   std::span<const float> values_of_samples();
 
  private:

@@ -1,4 +1,4 @@
-// The training step of one batch size, recorded as CUDA graphs, and which batch size is worth recording.
+// The training step of one batch size, recorded as CUDA graphs, and the choice of the batch size to record.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -14,18 +14,18 @@
 
 namespace tandem {
 
-/// A batch size is recorded after some steps of it in a row, in which libtorch's libraries choose algorithms;
-/// it replaces the size before, so that the last batch of an epoch, which is often smaller, must not be
+/// A batch size is recorded after some steps of it in a row, in which libtorch's libraries choose
+/// algorithms. It replaces the size before. So the last batch of an epoch, which is often smaller, is not
 /// recorded.
 class StepRecording {
  public:
-  /// A step of so many samples has its turn. True: it is to be recorded now.
+  /// Begins a step of `samples` samples. True: record it now.
   bool is_due(std::int64_t samples);
   bool has(std::int64_t samples) const { return recorded_ && recorded_->samples == samples; }
   /// Frees its memory.
   void discard() { recorded_.reset(); }
-  /// `forward`: its mean loss, of this batch, which keeps the losses of samples in `loss`; `backward`: the
-  /// gradients of a bucket. Errors: those of StepGraphs::record; then there is no recording.
+  /// `forward`: computes the mean loss of this batch, and keeps the losses of samples in `loss`. `backward`:
+  /// computes the gradients of a bucket. Errors: those of StepGraphs::record; then there is no recording.
   void record(std::unique_ptr<StepGraphs> graphs, const Batch& batch, const StepLoss& loss,
               const std::function<at::Tensor(const Batch&)>& forward, int buckets,
               const std::function<void(int)>& backward);
@@ -49,7 +49,7 @@ class StepRecording {
   std::optional<Recorded> recorded_;
   std::int64_t repeated_ = 0;
   std::int64_t last_samples_ = 0;  ///< of the last step that was not repeated
-  int alike_ = 0;                  ///< steps of so many samples in a row that were not repeated
+  int alike_ = 0;                  ///< steps in a row with that number of samples that were not repeated
 };
 
 }  // namespace tandem

@@ -132,7 +132,7 @@ class TorchLearner final : public FlatLearner {
     std::vector<at::Tensor> sources = stretch.trained;
     if (stretch.first > 0) sources.push_back(input);
     torch::autograd::variable_list gradients;
-    // A second attempt needs the graph, which is otherwise released while the first one goes on.
+    // A second attempt needs the graph, which the first attempt otherwise releases.
     runner().try_twice([&] {
       gradients = torch::autograd::grad({output}, sources, {gradient_of_output_},
                                         /*retain_graph=*/runner().may_try_twice());
@@ -146,7 +146,7 @@ class TorchLearner final : public FlatLearner {
   std::optional<NetworkCopies> copies_;  ///< on a GPU
   std::vector<at::Tensor> tensors_;      ///< windows into the model, or copies, by tensor of the description
   std::vector<Stretch> stretches_;       ///< in forward order
-  at::Tensor gradient_of_output_;        ///< of the next stretch; undefined stands for 1, the loss's own
+  at::Tensor gradient_of_output_;        ///< of the next stretch; undefined means 1, the loss's own
 };
 
 }  // namespace

@@ -11,14 +11,14 @@
 
 namespace tandem {
 
-/// Makes libtorch compute in the calling thread only, in the whole process. To be called before its first
+/// Makes libtorch compute in the calling thread only, in the whole process. Call it before its first
 /// computation.
 void use_one_thread();
 
-/// Where libtorch computes. Errors: WorldError for a GPU that it does not have.
+/// The device on which libtorch computes. Errors: WorldError for a GPU that it does not have.
 at::Device torch_device(const LearnerSetting& setting);
 
-/// During its lifetime, the work of libtorch that this thread starts on the GPU `device` is done in `stream`,
+/// During its lifetime, work of libtorch that this thread starts on the GPU `device` runs in `stream`,
 /// CUDA's handle. With a null handle, or on the processor, nothing changes.
 class StreamInUse {
  public:
@@ -33,8 +33,8 @@ class StreamInUse {
 void empty_libtorch_cache();
 
 /// Multiplies and differentiates on the device, so that cuBLAS allocates its own memory before training has
-/// filled that of the GPU: it cannot take what libtorch keeps for later tensors. Does nothing on the
-/// processor. To be called in the thread that computes.
+/// filled that of the GPU: cuBLAS cannot use memory that libtorch keeps for later tensors. Does nothing on
+/// the processor. Call it in the thread that computes.
 void make_library_handles(at::Device device);
 
 /// A tensor over memory that it does not own.
@@ -43,7 +43,7 @@ at::Tensor tensor_over(void* data, at::IntArrayRef shape, at::ScalarType type, a
 /// Seeds libtorch's own random numbers on a device.
 void seed_libtorch(at::Device device, std::uint64_t seed);
 
-/// Settings of the whole process: to be applied before each computation of a learner, because another learner
+/// Settings of the whole process. Apply them before each computation of a learner, because another learner
 /// may have changed them.
 struct TorchMode {
   at::Device device;

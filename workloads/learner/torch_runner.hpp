@@ -1,5 +1,5 @@
 // Runs the computations of one learner by libtorch on a compute device: in the device's queue, in the
-// learner's mode, once more where memory is lacking, and with that lack reported in the user's terms.
+// learner's mode, a second time where memory is lacking. Reports a lack of memory in the user's terms.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -24,16 +24,17 @@ class TorchRunner {
   at::Device device() const { return mode_.device; }
   ComputeDevice& compute_device() const { return compute_device_; }
 
-  /// Every computation of libtorch for the learner is `work` of this. `images`: the batch size.
+  /// Runs `work`. Every computation of libtorch for the learner goes through this function. `images`: the
+  /// batch size.
   void compute(std::int64_t images, const std::function<void()>& work) const;
-  /// Does `work`, which may lack memory for so many images.
+  /// Does `work`, which may lack memory for this many images.
   void within_memory(std::int64_t images, const std::function<void()>& work) const;
   /// Whether a pass that lacks memory may be computed once more.
   bool may_try_twice() const { return !compute_device_.is_host(); }
-  /// Does `work`, and once more if it lacks memory, or may lack it, after what libtorch keeps for later
-  /// tensors has been freed. Pre: work that fails leaves what it needs.
-  /// `undo` releases and restores what the first attempt left behind. Only libtorch's own allocations look in
-  /// the memory that it keeps, not those of its libraries.
+  /// Runs `work`. If it lacks memory, or may lack it, frees the memory that libtorch keeps for later
+  /// tensors, and runs it once more. `undo` releases and restores the state of the first attempt. Pre: the
+  /// input of `work` is unchanged when it fails. Only libtorch's own allocations use the memory that it
+  /// keeps, not those of its libraries.
   void try_twice(
       const std::function<void()>& work, const std::function<void()>& undo = [] {}) const;
   /// Copies gradients to their windows, by one operation of the device where it can order their channels.

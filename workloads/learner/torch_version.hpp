@@ -1,4 +1,4 @@
-// What this libtorch is: its version, and whether it was built with CUDA.
+// The version of this libtorch, and whether it was built with CUDA.
 #pragma once
 
 #include <torch/version.h>

@@ -1,5 +1,5 @@
 // A cache node or store that serves this rank, and may depart and come back: whether it takes requests, and
-// how this rank joins the one that has come back.
+// how this rank joins it when it has come back.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 
 namespace tandem {
 
-/// Never blocks: what it waits for, its owner awaits.
+/// Never blocks: its owner waits for its operations.
 class DepartingServer {
  public:
-  /// As the job begins, it takes requests. `context` must outlive it.
+  /// As the job begins, the server takes requests. `context` must outlive it.
   DepartingServer(Context& context, Rank rank) : context_(context), rank_(rank) {}
 
   Rank rank() const { return rank_; }
@@ -20,20 +20,20 @@ class DepartingServer {
   bool is_away() const { return standing_ == Standing::away; }
   bool is_joining() const { return standing_ == Standing::joining; }
 
-  /// Nobody is there as this rank begins.
+  /// The server is absent as this rank begins.
   void be_absent() { standing_ = Standing::away; }
-  /// It has departed: ends what is open between the two.
+  /// The server has departed: ends the open operations between the two ranks.
   void depart();
-  /// Another one has come, of that incarnation: this rank, of incarnation `own`, joins it.
+  /// Another server of incarnation `server` has come: this rank, of incarnation `own`, joins it.
   void join(int own, int server);
 
-  /// Puts what it waits for into `wait`, which is empty: nothing if `wait` stays empty. Pre: what was open
-  /// before the departure has ended.
+  /// Puts the operation for which it waits into `wait`, which is empty. If there is none, `wait` stays
+  /// empty. Pre: operations from before the departure have ended.
   void put_next(Pending& wait);
-  /// That has ended so. True: it takes requests from now on.
+  /// The operation of put_next has ended. True: the server takes requests from now on.
   bool advance(const Completion& ended);
-  /// This rank asks for nothing more. `last`: what put_next has given and has not ended, or empty. True: the
-  /// server is, or will be, ready for a note that says so.
+  /// This rank has no further requests. `last`: the operation of put_next that has not ended, or empty.
+  /// True: the server is, or will be, ready for a note about it.
   bool close(Pending& last);
 
  private:
@@ -42,11 +42,11 @@ class DepartingServer {
   Context& context_;
   Rank rank_;
   Standing standing_ = Standing::joined;
-  int own_ = 1, server_ = 1;     ///< incarnations of the two that join
-  bool has_asked_ = false;       ///< the server that is there to welcome this rank
-  bool awaits_welcome_ = false;  ///< put_next has given that
-  std::int32_t heard_ = 0;       ///< incarnation of the one that was welcomed
-  std::vector<Pending> ending_;  ///< what only has to end
+  int own_ = 1, server_ = 1;     ///< incarnations of this rank and of the server
+  bool has_asked_ = false;       ///< the present server to welcome this rank
+  bool awaits_welcome_ = false;  ///< put_next has given the receive of the welcome
+  std::int32_t heard_ = 0;       ///< incarnation in the last welcome
+  std::vector<Pending> ending_;  ///< operations that only have to end
 };
 
 }  // namespace tandem

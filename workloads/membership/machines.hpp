@@ -40,25 +40,26 @@ inline constexpr std::array<ChoiceName<MachineEvent::What>, 5> choice_names<Mach
      {MachineEvent::What::noticed, "noticed"},
      {MachineEvent::What::ready, "ready"},
      {MachineEvent::What::refused, "refused"}}};
-/// The same: of departures.
+/// The cause of a departure, as in membership.csv.
 inline std::string cause_text(const MachineEvent& event) {
   using What = MachineEvent::What;
   return event.what == What::departed || event.what == What::noticed ? to_text(event.how) : "";
 }
 
-/// The process of a slot has died, which nobody drew.
+/// The process of a slot has died, without a drawn departure.
 struct SlotDeath {
   Seconds at{};
   int slot = 0;
-  /// Its machine is gone, too, and no other one can be had there. Otherwise a request gets the machine again
-  /// at once.
+  /// The machine is gone, too, and no other one can be had in the slot. Otherwise a request gets the machine
+  /// again immediately.
   bool with_machine = false;
 };
 
 /// All times are seconds of the job; those of machines are divided by the experiment's time_scale.
 class Machines {
  public:
-  /// `fates`: of the machines of so many slots. `deaths`: what happens to them besides, in the order of time.
+  /// `fates`: of the machines of `slots` slots. `deaths`: deaths of processes in addition, in the order of
+  /// time.
   Machines(const Experiment::Transience& setting, std::unique_ptr<lifetimes::Fates> fates, std::size_t slots,
            const std::vector<SlotDeath>& deaths = {});
 
@@ -70,7 +71,8 @@ class Machines {
   /// When the slot's machine departs; none: not known yet, or never.
   std::optional<Seconds> known_departure(int slot) const;
 
-  /// The slot has a machine, or would have one now or later if it was requested and nothing else happened.
+  /// The slot has a machine. Or it would get one now or later, if one was requested and nothing else
+  /// happened.
   bool may_have(int slot, Seconds now);
   /// The time of the next event; none: nothing happens any more unless a machine is requested.
   std::optional<Seconds> next() const;
@@ -80,8 +82,8 @@ class Machines {
  private:
   Seconds in_job(double machine_s) const { return Seconds(machine_s / setting_.time_scale); }
   double of_machine(Seconds job) const { return job.count() * setting_.time_scale; }
-  /// In the time of machines, not before the slot's last machine departed: rounding would bring that one
-  /// back.
+  /// In the time of machines, not before the slot's last machine departed: by rounding, that machine might
+  /// come back.
   double of_machine(std::size_t slot, Seconds job) const { return std::max(of_machine(job), gone_[slot]); }
   /// When a machine that the job gets now arrives, in the time of machines; none: it cannot be had now.
   std::optional<double> arrival(int slot, Seconds now) const;
@@ -98,7 +100,7 @@ class Machines {
   std::vector<bool> is_present_;   ///< by slot: its machine
   enum class Supply : std::uint8_t { as_drawn, at_once, none };
   std::vector<Supply> supply_;  ///< by slot: of the next machine
-  /// Events that nothing changes, by time, in the order in which they were planned.
+  /// Events that are certain, by time, in the order in which they were planned.
   std::multimap<Seconds, MachineEvent> planned_;
 };
 

@@ -142,7 +142,7 @@ std::vector<int> Membership::members() const {
   return members;
 }
 
-/// Requests that fail are repeated for ever where the user has not said how long.
+/// Requests that fail are repeated without end, unless the user has set a limit.
 bool Membership::waits_in_vain(Seconds now) {
   const bool is_empty = std::ranges::none_of(slots_, &Slot::is_member);
   if (!is_empty && (!is_paused_ || is_closed_)) return false;

@@ -1,6 +1,6 @@
-// Who the members of a job are: what happens to the machines of its slots, and what the recovery policy
-// decides about them. Pure, without a clock: one machine for jobs that continue in place (Steward) and jobs
-// that start again (RestartSteward), in simulation and measurement.
+// The members of a job: the events of the machines of its slots, and the decisions of the recovery policy
+// about them. Pure, without a clock: one machine for jobs that continue in place (Steward) and jobs that
+// start again (RestartSteward), in simulation and measurement.
 #pragma once
 
 #include <array>
@@ -17,13 +17,13 @@
 
 namespace tandem {
 
-/// What the caller records and carries out.
+/// An action that the caller records and carries out.
 struct MemberAction {
   enum class What : std::uint8_t {
     machine,    ///< something has happened to a machine: see MemberAction::machine
     requested,  ///< a machine, for the slot
     joined,     ///< the machine in the slot is a member
-    released,   ///< it is none any more, and waits
+    released,   ///< it is not a member any more, and waits
     paused,     ///< training: there are too few members
     resumed,
     restarted,  ///< all members start again
@@ -49,38 +49,38 @@ inline constexpr std::array<ChoiceName<MemberAction::What>, 8> choice_names<Memb
      {MemberAction::What::restarted, "restarted"},
      {MemberAction::What::gave_up, "gave_up"}}};
 
-/// All times are seconds since the job began. What happens depends on the fates of the machines and the
-/// policy alone, not on when the caller takes it. So a new launch of the job finds the present members when
-/// it takes all that has happened so far.
+/// All times are seconds since the job began. The fates of the machines and the policy alone decide what
+/// happens, whenever the caller takes it. So a new launch of the job finds the present members when it takes
+/// all that has happened so far.
 class Membership {
  public:
   struct Setting {
     int workers = 0;  ///< slots of these come first
     int slots = 0;    ///< the others are for machines without workers, which the caller requests itself
-    /// The policy hears each time that no machine can be had, and may ask again later. false: it hears so
-    /// only while training is paused, and then the job gives up.
+    /// true: the policy gets an event each time that no machine can be had, and may request one again later.
+    /// false: it gets the event only while training is paused, and then the job gives up.
     bool may_ask_again = true;
     bool has_deadline = false;  ///< the policy gives up after a time without enough members
   };
   /// `policy`: null: slots of workers stay empty.
   Membership(const Setting& setting, Machines machines, std::unique_ptr<recovery::Policy> policy);
 
-  /// What an event leads to.
+  /// The result of an event.
   struct Step {
     Seconds at{};
     std::optional<recovery::Event> event = {};  ///< for the policy
-    recovery::Decisions decisions = {};         ///< on it
+    recovery::Decisions decisions = {};         ///< of the policy, on the event
     std::vector<MemberAction> actions = {};     ///< in their order
   };
   /// The job begins, with a member in each of the first slots of workers, and a machine in each of the slots
   /// after those of workers. Errors: ConfigError if the lifetime model has no machine there.
   Step begin(int first);
-  /// When something happens next; none: nothing does any more.
+  /// The time of the next event; none: nothing happens any more.
   std::optional<Seconds> next() const;
-  /// Takes that. Pre: next().
+  /// Takes the next event. Pre: next().
   Step take();
 
-  /// For a slot after those of workers, which is empty.
+  /// Requests a machine for an empty slot after those of workers.
   void request(int slot, Seconds at) { machines_.request(slot, at); }
   /// No worker joins any more: the policy has nothing left to decide.
   void close() { is_closed_ = true; }
@@ -89,7 +89,7 @@ class Membership {
   bool is_paused() const { return is_paused_; }
   bool is_member(int slot) const { return at(slot).is_member; }
   bool has_machine(int slot) const { return at(slot).has_machine; }
-  int incarnation(int slot) const { return at(slot).incarnation; }  ///< of its last machine
+  int incarnation(int slot) const { return at(slot).incarnation; }  ///< of the slot's last machine
   const Machines& machines() const { return machines_; }
   std::vector<int> members() const;
   /// There are no members, or too few, and no machine will ever come.
@@ -99,7 +99,7 @@ class Membership {
   struct Slot {
     int incarnation = 0;
     bool has_machine = false;
-    bool is_member = false;  ///< as the policy knows
+    bool is_member = false;  ///< by the policy's decisions
   };
   Slot& at(int slot) { return slots_.at(static_cast<std::size_t>(slot)); }
   const Slot& at(int slot) const { return slots_.at(static_cast<std::size_t>(slot)); }

@@ -90,8 +90,8 @@ Completion OccupantContext::wait_any(std::span<Pending> pendings) {
   }
 }
 
-/// None: the departure is due, or the steward's note has been dealt with. `awaited` has an entry for each of
-/// `pendings` and two more.
+/// None: the machine departs now, or the steward's note has been dealt with. `awaited` has an entry for each
+/// of `pendings` and two more.
 std::optional<Completion> OccupantContext::wait_or_hear(std::span<Pending> pendings,
                                                         std::span<Pending> awaited) {
   const std::size_t asked = pendings.size();
@@ -168,8 +168,8 @@ void OccupantContext::expect_departure(Seconds at) {
   if (!std::isinf(at.count())) departure_ = inner_.sleep(std::max(Seconds(0), at - inner_.now()));
 }
 
-/// Everything of the occupant is lost: no peer may receive what it has sent and they have not received, and
-/// no message to it may reach the next occupant. What is being transferred must end before its memory is
+/// Everything of the occupant is lost: no peer may receive messages that it has sent and that have not been
+/// received, and no message to it may reach the next occupant. Transfers must end before their memory is
 /// freed. Notes between the steward and the slot name the occupant.
 void OccupantContext::depart() {
   inner_.stop_work();

@@ -1,5 +1,5 @@
-// The context of the occupant of a slot: as that of the slot's rank until the occupant's machine departs.
-// Then the next call that waits, or starts an operation, gives up all that is open and throws
+// The context of the occupant of a slot. It is that of the slot's rank until the occupant's machine departs.
+// Then the next call that waits, or starts an operation, gives up all open operations and throws
 // OccupantDeparted.
 #pragma once
 
@@ -20,15 +20,16 @@ struct OccupantDeparted {};
 /// Decorates the context of a slot's rank. The steward says when the machine departs.
 class OccupantContext final : public ContextDecorator {
  public:
-  /// The arguments must outlive it. `node`: the cache node of the occupant, a worker, if it may depart: what
-  /// is open with the node ends with `cancelled` when the steward says that it has departed.
+  /// The arguments must outlive it. `node`: the cache node of the occupant, a worker, if the node may
+  /// depart. When the steward reports that the node has departed, the open operations with it end with
+  /// `cancelled`.
   OccupantContext(Context& inner, StewardLine& steward, const protocol::Occupancy& occupancy,
                   CacheNodeStanding* node = nullptr);
 
   Pending compute(const Work& work, Kernel kernel) override;
   Pending send(Rank to, Channel channel, Slice slice, const Note& note) override;
   Pending receive(Rank from, Channel channel, Slice slice) override;
-  /// Errors: a failed check, since the other members could not end it.
+  /// Errors: a failed check, because the other members could not end it.
   Pending all_reduce(std::span<const Rank> members, Channel channel, Slice vector,
                      const collectives::Element& element) override;
   Pending read(int disk, DiskAccess access, Kernel transfer) override;
@@ -39,7 +40,7 @@ class OccupantContext final : public ContextDecorator {
   Pending disconnect(Rank peer) override;
   std::vector<Pending> disconnect_all(std::span<const Rank> peers) override;
 
-  /// To be called when the occupant has ended by itself: its machine may depart, and nobody notices.
+  /// To be called when the occupant has ended by itself. A departure of its machine then has no effect.
   void end();
 
  private:
@@ -54,7 +55,7 @@ class OccupantContext final : public ContextDecorator {
   CacheNodeStanding* node_;
   int incarnation_;
   Seconds departs_{std::numeric_limits<double>::infinity()};
-  Pending departure_;             ///< sleeps until then
+  Pending departure_;             ///< sleeps until the departure
   std::vector<bool> is_open_;     ///< by slot of the inner context: started, and not waited for
   std::vector<bool> is_peer_;     ///< by rank: messages were exchanged with it since the last disconnect
   std::vector<Pending> awaited_;  ///< see wait_or_hear

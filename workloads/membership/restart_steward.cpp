@@ -39,7 +39,7 @@ Seconds RestartSteward::begin_next() {
   departed_meanwhile_ = std::exchange(departed_apart_, {});
   start_if_complete(std::exchange(end_, std::nullopt)->at);
   int events = 0;
-  // What happens at that very time belongs to it: a machine that is still there is had at once.
+  // Events at exactly that time belong to it: a machine that is still there is had immediately.
   while (!start_ || is_due(*start_)) {
     const auto complete = std::exchange(start_, std::nullopt);
     if (!membership_.next())
@@ -64,7 +64,7 @@ bool RestartSteward::is_due(Seconds time) const {
   return next && *next <= time;
 }
 
-/// Finds the end of the generation that runs: what the job does has no influence on its machines.
+/// Finds the end of the generation that runs: the job has no influence on its machines.
 void RestartSteward::look_ahead() {
   for (int events = 0; !end_ && membership_.next(); ++events) {
     perform(membership_.take());

@@ -1,4 +1,4 @@
-// When the generations of a job end whose machines may depart, and when and with which workers the next ones
+// When the generations of a job with departing machines end, and when and with which workers the next ones
 // begin, by its Membership. Pure, without a clock: the same object serves a simulation and the launcher of a
 // measured job.
 #pragma once
@@ -18,9 +18,9 @@ namespace tandem {
 
 /// Times are seconds since the job began. A generation has the workers that the policy has admitted, each
 /// with its machine. It ends when one of these machines departs, or when the policy starts all again with
-/// others. The next one begins when the policy does not pause and all that it has admitted have their
-/// machines. Besides, machines without workers may depart that every generation needs: they are requested
-/// again in any case, and the policy does not know of them.
+/// other workers. The next one begins when the policy does not pause and all admitted workers have their
+/// machines. Machines without workers that every generation needs may depart, too. They are requested again
+/// in any case, and the policy does not know of them.
 class RestartSteward {
  public:
   /// A machine that every generation needs, in a slot after those of all workers.
@@ -34,31 +34,31 @@ class RestartSteward {
   RestartSteward(Machines machines, std::unique_ptr<recovery::Policy> policy, std::vector<std::string> hosts,
                  std::vector<Needed> needed = {});
 
-  /// What ends a generation: the machine of a slot departs, or has come up.
+  /// Why a generation ends: the machine of a slot departs, or has come up.
   struct End {
     Seconds at{};
     int slot = 0;
     int incarnation = 0;
     std::string host = {};
-    std::optional<DepartureKind> how = {};  ///< none: it has come up, and all start again with it
+    std::optional<DepartureKind> how = {};  ///< none: it has come up, and all workers start again
     std::string roles = {};                 ///< of a needed machine; empty: it is a worker's
   };
-  /// Of the present generation; none: its machines stay.
+  /// The end of the present generation; none: its machines stay.
   const std::optional<End>& end_of_generation() const { return end_; }
-  /// The workers' slots whose machines the present generation has, in ascending order.
+  /// The workers' slots of the present generation, in ascending order.
   const std::vector<int>& members() const { return members_; }
-  /// That generation has ended. Returns when the next one begins, with its members(). Pre:
+  /// The present generation has ended. Returns when the next one begins, with its members(). Pre:
   /// end_of_generation(). Errors: WorldError when the policy gives up, or machines can no longer be had.
   Seconds begin_next();
 
-  /// Slots whose machines departed after the end of the last generation, before this one could begin, or
+  /// Slots whose machines departed between the end of the last generation and the beginning of this one, or
   /// while the last generation ran without them.
   const std::vector<int>& departed_meanwhile() const { return departed_meanwhile_; }
 
-  /// What happens to the machines, and what the policy decides, up to the end of the generation that runs.
+  /// The events of the machines, and the decisions of the policy, up to the end of the generation that runs.
   const std::vector<MembershipRecord>& membership() const { return records_; }
   const std::vector<TimedDecision>& decisions() const { return decisions_; }
-  /// That the machines of the generation that runs get until its end, and those that they have had.
+  /// Warnings that machines of this generation get until its end, and those that they have had.
   const std::vector<DrawnWarning>& warnings() const { return warnings_; }
 
  private:
@@ -83,8 +83,8 @@ class RestartSteward {
   std::vector<Slot> slots_;  ///< then those of needed machines
   Membership membership_;
   std::optional<Seconds> start_;  ///< of the generation that runs or is about to
-  std::optional<End> end_;        ///< of that
-  std::vector<int> members_;      ///< of that
+  std::optional<End> end_;        ///< of that generation
+  std::vector<int> members_;      ///< of that generation
   std::vector<int> departed_meanwhile_;
   std::vector<int> departed_apart_;  ///< while the generation runs without them
   std::vector<MembershipRecord> records_;

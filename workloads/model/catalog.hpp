@@ -1,5 +1,5 @@
-// The models by name, and the setting that selects one, which is all that a learner needs before it computes.
-// Does not use libtorch.
+// The models by name, and the setting of a learner: everything that it needs before it computes. Does not
+// use libtorch.
 #pragma once
 
 #include <cstdint>
@@ -15,24 +15,24 @@ namespace tandem {
 
 /// Least sizes of the buckets into which layers are gathered, from the last layer on.
 struct BucketSizes {
-  Bytes others{0};  ///< 0: all in one
-  Bytes first{0};   ///< of the one that is complete first in the backward pass; 0: as the others
+  Bytes others{0};  ///< 0: one bucket
+  Bytes first{0};   ///< of the first bucket in the backward pass; 0: as the others
 };
 
 struct LearnerSetting {
-  std::string model;       ///< a name of model_catalog(), or the path of a TorchScript file
-  DatasetInfo dataset;     ///< image shape and classes
-  int image_size = 0;      ///< side to which images are scaled for the model; 0: as they are
-  Bytes bucket_bytes;      ///< layers are gathered into buckets of at least this size; 0: one bucket
+  std::string model;            ///< a name of model_catalog(), or the path of a TorchScript file
+  DatasetInfo dataset;          ///< image shape and classes
+  int image_size = 0;           ///< side to which images are scaled for the model; 0: as they are
+  Bytes bucket_bytes;           ///< layers are gathered into buckets of at least this size; 0: one bucket
   Bytes first_bucket_bytes{0};  ///< the same of the first bucket in the backward pass; 0: as the others
-  std::uint64_t seed = 1;  ///< of the initial parameters: the same seed gives the same model everywhere
-  int replica = 0;         ///< which worker's: what dropout leaves out depends on it, the seed and the step
+  std::uint64_t seed = 1;       ///< of the initial parameters: the same seed gives the same model everywhere
+  int replica = 0;              ///< of which worker: dropout depends on it, the seed and the step
   Precision precision = Precision::fp32;
-  bool deterministic = true;   ///< the same bits each time on the same device; false: the fastest algorithms
+  bool deterministic = true;   ///< the same bits in every run on a device; false: the fastest algorithms
   bool sample_losses = false;  ///< keep the loss of each sample
   /// On a GPU: steps are repeated from CUDA graphs (StepRecording). Takes more memory.
   bool graphs = false;
-  /// The CUDA device that libtorch computes on, which is that of the compute device; none: the processor.
+  /// The CUDA device of libtorch, the same as the compute device; none: the processor.
   std::optional<int> gpu = {};
 
   BucketSizes bucket_sizes() const { return {bucket_bytes, first_bucket_bytes}; }
@@ -40,7 +40,7 @@ struct LearnerSetting {
 
 /// Names, summaries and papers of the models; the factory is internal.
 const Catalog<int>& model_catalog();
-/// The model was published for photographs of ImageNet, of this side. False for names outside the catalogue.
+/// The model was published for photographs of ImageNet. False for names outside the catalogue.
 bool is_for_photographs(const std::string& model);
 inline constexpr int photograph_side = 224;
 /// The images as the model sees them.

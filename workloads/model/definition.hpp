@@ -1,5 +1,5 @@
-// The models, each written down once as plain data: segments of layers in forward order. Everything else
-// about a model - tensors, sizes, flops, the network that computes - is derived from here. Knows no libtorch.
+// The models, each defined once as plain data: segments of layers in forward order. Everything else about a
+// model - tensors, sizes, flops, the network that computes - is derived from it. Does not use libtorch.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct Extent {
   constexpr Extent(std::int64_t rows, std::int64_t columns) : height(rows), width(columns) {}
 };
 
-/// The number of input channels is that of the layer before. Output group i looks at input group i alone; as
+/// The number of input channels is that of the previous layer. Output group i reads input group i alone; as
 /// many groups as channels make a depthwise convolution.
 struct Convolution {
   std::int64_t outputs;
@@ -30,11 +30,11 @@ struct Convolution {
   Extent padding = 0;
   bool bias = true;
   std::int64_t groups = 1;
-  /// Of the initial weights, which are uniform within gain / sqrt(inputs of one output). 1 is what PyTorch
-  /// does.
+  /// Of the initial weights, which are uniform within gain / sqrt(inputs of one output). PyTorch's gain is
+  /// 1.
   double gain = 1.0;
 };
-/// Fully connected, with bias; the number of inputs is that of the layer before.
+/// Fully connected, with bias; the number of inputs is that of the previous layer.
 struct Linear {
   std::int64_t outputs;
 };
@@ -58,19 +58,19 @@ struct AveragePool {
   std::int64_t stride = size;
   std::int64_t padding = 0;
 };
-/// Means over windows whose number gives these rows and columns, for any input size.
+/// Means over windows, so many that the output has these rows and columns for any input size.
 struct AdaptiveAveragePool {
   std::int64_t outputs;
 };
 /// Mean over height and width; leaves one value per channel.
 struct GlobalAveragePool {};
 struct Flatten {};
-/// In training leaves out each value with this probability and scales the others up; nothing in evaluation.
-/// Source: Srivastava et al. (2014).
+/// In training sets each value to zero with this probability and scales the others up; does nothing in
+/// evaluation. Source: Srivastava et al. (2014).
 struct Dropout {
   double probability;
 };
-/// Every `stride`-th row and column, then channels of zeros behind, up to `outputs`. Source: He et al.
+/// Keeps every `stride`-th row and column, and appends channels of zeros up to `outputs`. Source: He et al.
 /// (2016), shortcut A.
 struct PadChannels {
   std::int64_t outputs;
@@ -83,7 +83,7 @@ struct Residual {
   std::vector<Layer> shortcut;
   bool rectified = true;
 };
-/// All branches see the same input; their channels are put one after another. Source: Szegedy et al. (2015).
+/// All branches have the same input; their channels are concatenated. Source: Szegedy et al. (2015).
 struct Branches {
   std::vector<std::vector<Layer>> branches;
 };
@@ -97,7 +97,7 @@ struct Layer {
   int first_tensor = -1;  ///< index of its first tensor in the plan; set by plan_model
 };
 
-/// The smallest stretch that backward can stop after: buckets are made of whole segments.
+/// The smallest part after which the backward pass can stop: buckets are made of whole segments.
 struct Segment {
   std::vector<Layer> layers;
 };

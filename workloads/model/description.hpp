@@ -19,12 +19,12 @@ struct TensorDescription {
   std::int64_t elements() const;
 };
 
-/// A stretch of consecutive layers whose values travel as one message. Buckets are numbered in backward
-/// order: bucket 0 holds the last layers. The flat layout of model, gradient and change is the same, without
-/// gaps: in a bucket first the trained elements, then the statistics. Buckets, and tensors in both parts of a
-/// bucket, whose size is a multiple of 256 bytes come first and the others in the order of the power of two
-/// that divides it, so that as many tensors as possible are aligned as GPU kernels want them; otherwise
-/// buckets are in their own order, and tensors in forward order.
+/// Consecutive layers whose values are one message. Buckets are numbered in backward order: bucket 0 holds
+/// the last layers. The flat layout of model, gradient and change is the same, without gaps: in a bucket
+/// first the trained elements, then the statistics. As many tensors as possible are aligned for GPU kernels:
+/// buckets, and tensors in both parts of a bucket, come first if their size is a multiple of 256 bytes, the
+/// others in the order of the power of two that divides it. Otherwise buckets are in their own order, and
+/// tensors in forward order.
 struct BucketDescription {
   std::int64_t offset = 0;        ///< first element in the flat layout
   std::int64_t parameters = 0;    ///< trained elements
@@ -33,7 +33,7 @@ struct BucketDescription {
   Flops backward;                 ///< a sample
   bool shares_statistics = true;  ///< whether they are exchanged with the trained elements
   std::int64_t elements() const { return parameters + statistics; }
-  /// The number of first elements that are exchanged.
+  /// The number of elements, from the first, that are exchanged.
   std::int64_t exchanged() const { return parameters + (shares_statistics ? statistics : 0); }
   /// Size of the exchanged elements.
   Bytes bytes() const { return Bytes(exchanged() * 4); }
@@ -45,8 +45,8 @@ struct ModelDescription {
   std::vector<BucketDescription> buckets;
   /// Values per sample between layers, the pixels among them, in units of a float.
   struct Activations {
-    std::int64_t kept = 0;    ///< by a forward pass for the backward pass
-    std::int64_t widest = 0;  ///< input and output of the layer with the most: what an evaluation needs
+    std::int64_t kept = 0;    ///< kept by a forward pass for the backward pass
+    std::int64_t widest = 0;  ///< input and output of the largest layer: the need of an evaluation
   };
   std::optional<Activations> activations = {};  ///< none: not known
 

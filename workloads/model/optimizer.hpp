@@ -18,14 +18,14 @@ namespace tandem {
 struct SumFactors {
   double scale = 1.0;       ///< of the gradient; see the rule
   double share = 1.0;       ///< of the sum, which is rounded to a mean before the rule applies
-  double statistics = 1.0;  ///< share of the sum's running statistics that becomes the model's
+  double statistics = 1.0;  ///< factor of the sum's running statistics, which become the model's
 };
 
 /// Stochastic gradient descent with momentum and weight decay, as PyTorch defines it (no dampening): g =
-/// scale * gradient + weight_decay * model; v = momentum * v + g; model = model - learning_rate * v, or with
-/// Nesterov's momentum model - learning_rate * (g + momentum * v). Source: Sutskever et al. (2013), in
-/// PyTorch's form, where the learning rate does not enter the velocity. Positions are those of the flat
-/// layout (ModelDescription), also where only a stretch of it is kept.
+/// scale * gradient + weight_decay * model; v = momentum * v + g; model = model - learning_rate * v. With
+/// Nesterov's momentum: model = model - learning_rate * (g + momentum * v). Source: Sutskever et al. (2013),
+/// in PyTorch's form: the learning rate is not part of the velocity. Positions are those of the flat layout
+/// (ModelDescription), also where only a part of it is kept.
 class Sgd {
  public:
   /// Responsible for elements [first, first + elements) of the flat layout.
@@ -120,8 +120,8 @@ class Optimizer {
   /// Begins an update, whose stretches follow. `weight`: the weight of the update. Sgd applies it to the
   /// gradient; Adam, which is independent of the size of gradients, to the step.
   void begin_update(UpdateTime time, double weight = 1.0);
-  /// Steps the stretch that begins at `position` of the flat layout, by scale * gradient. Pre: an update has
-  /// begun; equal sizes, within this one's range.
+  /// Updates the stretch that begins at `position` of the flat layout, by scale * gradient. Pre: an update
+  /// has begun; model and gradient have equal sizes and lie within the range of this optimiser.
   void apply(std::span<float> model, std::span<const float> gradient, double scale, std::int64_t position);
   /// As Sgd's. Pre: also, an update has begun.
   void apply(std::span<float> model, std::span<const float> gradient, const SumFactors& factors,

@@ -216,8 +216,8 @@ class Walk {
   bool is_kept_ = false;  ///< the current value is among them
 };
 
-/// How many floats the memory behind so many floats is aligned to, if these are: a power of two, at most 64
-/// (256 bytes, as CUDA aligns new memory).
+/// How many floats the memory after `elements` floats is aligned to, if the memory before them is aligned: a
+/// power of two, at most 64 (256 bytes, as CUDA aligns new memory).
 std::int64_t alignment_behind(std::int64_t elements) {
   constexpr std::int64_t most = 64;
   return elements == 0 ? most : std::min(most, elements & -elements);

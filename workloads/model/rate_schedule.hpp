@@ -29,7 +29,7 @@ struct RateSchedule {
   double step_factor = 1.0;
   double cosine_rounds = 0.0;
   double cosine_floor = 0.0;
-  int steps_per_round = 1;  ///< of the worker or server; 0: varies, so the rate is constant within a round
+  int steps_per_round = 1;  ///< of the worker or server; 0: varies, so the rate stays the same within a round
 
   double factor(UpdateTime time) const;
 };

@@ -25,7 +25,7 @@ void append_square(Stretch& stretch) {
   append(stretch, 1, stretch.elements - rows * columns);
 }
 
-/// Elements [first, last) of a tensor with so many columns.
+/// Elements [first, last) of a tensor with `columns` columns.
 void append_rows(Stretch& stretch, std::int64_t first, std::int64_t last, std::int64_t columns) {
   const std::int64_t in_row = first % columns;
   const std::int64_t head = in_row == 0 ? 0 : std::min(last - first, columns - in_row);

@@ -16,7 +16,7 @@ class DelayCompensator {
  public:
   DelayCompensator(const sync::UpdateRule& rule, std::int64_t elements,
                    ComputeDevice& device = host_device());
-  /// `model`: the current one; `older`: the one that the rule names. Pre: equal sizes.
+  /// `model`: the current one; `older`: the model that the rule names. Pre: equal sizes.
   void correct(std::span<float> gradient, std::span<const float> model, std::span<const float> older,
                std::int64_t position);
   void serialise(StateArchive& state);
@@ -36,8 +36,8 @@ class ChangeUpdate {
   /// Begins an update, whose stretches follow. `learning_rate`: of the round of these
   /// changes.
   void begin_update(double learning_rate);
-  /// model = base + the rule's step for the changes' sum, of which `share` times is their mean, times
-  /// `scale`. `base` may be `model`.
+  /// model = base + `scale` times the rule's step. The step is computed from the sum of the changes; `share`
+  /// times the sum is their mean. `base` may be `model`.
   void apply(std::span<float> model, std::span<const float> base, std::span<const float> sum, double share,
              double scale, std::int64_t position);
   /// The same for stretches, whose beginnings count from the front of the spans, in one launch of a GPU's
@@ -49,12 +49,12 @@ class ChangeUpdate {
  private:
   ComputeDevice* device_;
   double rate_;
-  bool takes_sum_ = false;  ///< instead of the mean
+  bool takes_sum_ = false;  ///< uses the sum instead of the mean
   float momentum_ = 0.0F;
   bool nesterov_ = false;
   bool follows_learning_rate_ = false;
   double learning_rate_ = 0.0;  ///< of the current update; 0 before the first
-  float kept_ = 0.0F;           ///< share of the velocity that goes into the current update
+  float kept_ = 0.0F;           ///< share of the velocity in the current update
   FloatArray velocity_;         ///< empty without momentum
 };
 

@@ -216,8 +216,8 @@ void visit_membership_figures(J& journal, Visitor&& figure) {
   figure("discarded_messages", journal.discarded_messages);
 }
 
-/// Calls `moment(field)` for each moment of a rank's own clock in its records; durations are none. The moment
-/// of a checkpoint is by the clock of the rank that wrote it.
+/// Calls `moment(field)` for each moment of a rank's own clock in its records; durations are no moments. The
+/// moment of a checkpoint is by the clock of the rank that wrote it.
 template <class Visitor>
 void visit_moments(Journal& journal, Visitor&& moment) {
   for (auto& step : journal.steps) moment(step.start);
@@ -247,7 +247,7 @@ std::string to_csv(const std::vector<Record>& records) {
   return writer.text();
 }
 
-/// Of a column, in files that older versions wrote.
+/// The name of a column in files of older versions.
 template <class Record>
 std::string earlier_name(const std::string& name) {
   return name;

@@ -1,6 +1,5 @@
-// Comma-separated values as RFC 4180 describes them: one header line, texts quoted where they must be.
-// Numbers are written so that reading them gives the same number; NaN is an empty field. Knows nothing of
-// what the columns mean.
+// Comma-separated values as in RFC 4180: one header line, texts quoted where needed. Numbers are written so
+// that reading them gives the same number; NaN is an empty field. Knows nothing of the meaning of columns.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +33,8 @@ struct Field {
   bool is_quoted = false;
 };
 
-/// The rows of a text. Blanks before a quote, carriage returns and a mark of UTF-8 at the begin are no part
-/// of the fields.
+/// The rows of a text. Blanks before a quote, carriage returns and a mark of UTF-8 at the beginning are no
+/// part of the fields.
 class Rows {
  public:
   enum class Between { nothing, comments };
@@ -46,7 +45,7 @@ class Rows {
   /// Reads the next row; false at the end. Errors: ConfigError for a quote that does not end.
   bool next(std::vector<Field>& fields);
   const std::string& name() const { return name_; }
-  /// "FILE:LINE", where the row that was read last begins.
+  /// "FILE:LINE", where the last row begins.
   std::string place() const;
 
  private:
@@ -57,7 +56,7 @@ class Rows {
   Between between_;
   std::size_t position_ = 0;
   int line_ = 1;      ///< of the next character
-  int row_line_ = 1;  ///< where the row that was read last begins
+  int row_line_ = 1;  ///< where the last row begins
 };
 
 /// Reads fields in order. Errors of every member: ConfigError naming file, line and column.

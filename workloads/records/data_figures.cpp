@@ -40,7 +40,7 @@ bool is_complete(const RunInfo& info, const Journal& journal, std::int64_t epoch
   return epoch < last_epoch(journal) || info.experiment.stop.epochs == static_cast<double>(epoch + 1);
 }
 
-/// The job ends before this epoch: what was requested of it are batches in advance, on which nobody trained.
+/// The job ends before this epoch: its requests were batches in advance, on which no worker trained.
 bool is_beyond_the_end(const RunInfo& info, std::int64_t epoch) {
   const double end = info.experiment.stop.epochs;
   return end > 0 && static_cast<double>(epoch) >= end;
@@ -57,7 +57,7 @@ EpochRange range_of(const RunInfo& info, const Journal& journal, bool is_cold) {
   return {first + 1, leaves_out_last ? last - 1 : last};
 }
 
-/// What the nodes recorded of the epochs of which they recorded everything.
+/// The records of the nodes about the epochs that they recorded completely.
 std::map<std::int64_t, std::vector<const DeliveryRecord*>> recorded_epochs(const Journal& journal) {
   std::map<std::int64_t, std::vector<const DeliveryRecord*>> epochs;
   std::map<std::int64_t, std::int64_t> recorded;
@@ -111,7 +111,7 @@ std::optional<std::int64_t> lag_of_visits(const RunInfo& info) {
   return is_visited ? std::optional(std::get<std::int64_t>(lag->second)) : std::nullopt;
 }
 
-/// Since when each sample has had its importance.
+/// Since when each sample has had its present importance.
 class ImportanceAges {
  public:
   ImportanceAges(std::int64_t lag, std::size_t set) : lag_(lag), visited_in_(set, never) {}
@@ -221,10 +221,10 @@ std::optional<double> stall_of(const RunInfo& info, const Journal& journal, bool
 
 // ---- The document ----
 
-/// Sums of rows of caches.csv: by class, and of what was delivered.
+/// Sums of rows of caches.csv: by class, and of delivered samples.
 struct Sums {
   std::map<std::string, CacheRecord> classes;
-  std::map<std::string, CacheRecord, std::less<>> directory;  ///< what was sent to it and by it
+  std::map<std::string, CacheRecord, std::less<>> directory;  ///< messages to it and from it
   CacheRecord delivered, local;
 
   void add(const CacheRecord& record) {
@@ -391,7 +391,7 @@ Coverage coverage_of(const RunInfo& info, const Journal& journal) {
 std::vector<Seconds> epoch_times(const RunInfo& info, const Journal& journal) {
   std::vector<Seconds> times;
   if (!info.generations.empty() || journal.steps.empty() || journal.caches.empty()) return times;
-  // Samples that a worker had requested and took along are trained by nobody, or again.
+  // No worker trains on the samples that a departed worker had requested, or they are taken again.
   const auto is_departure = [](const MembershipRecord& change) {
     return change.slot >= 0 && change.event == "departed";
   };
@@ -416,7 +416,7 @@ std::vector<Seconds> epoch_times(const RunInfo& info, const Journal& journal) {
 }
 
 std::optional<LocalBound> local_bound(const RunInfo& info, const Journal& journal, bool is_cold) {
-  // Other jobs bring samples into the cache.
+  // The bound does not hold where other jobs bring samples into the cache.
   if (info.physics.contains(shared_cache_key) || has_lost_caches(info, journal)) return std::nullopt;
   const auto& data = info.experiment.data;
   const EpochRange range = range_of(info, journal, is_cold);

@@ -1,5 +1,5 @@
-// How samples reached the workers of a job with cache nodes, from its records: by class and epoch, beside
-// what was possible. `data` of summary.json. Pure.
+// How samples reached the workers of a job with cache nodes, from its records: by class and epoch, with the
+// possible best. `data` of summary.json. Pure.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace tandem {
 
-/// Other rows of caches.csv count what adds to no request.
+/// False for rows of caches.csv that count other things than requests.
 bool is_delivered(const CacheRecord& record);
 
 /// Which samples were delivered in an epoch, over all cache nodes.
@@ -23,37 +23,37 @@ struct EpochCoverage {
   std::int64_t omitted = 0;    ///< requests of a sample that was not delivered for them
   std::int64_t repeated = 0;   ///< deliveries of a sample beyond its requests
   double divergence = 0.0;     ///< of the deliveries of all samples from equal numbers, in nats
-  /// Mean number of epochs since the visit that gave a sample the importance with which this epoch began;
-  /// of samples that were visited. None where importance does not come from visits.
+  /// Mean number of epochs since the visit that gave a sample the importance with which this epoch began,
+  /// over the visited samples. None if importance does not come from visits.
   std::optional<double> importance_age = {};
 };
 
-/// Of each epoch that the cache nodes recorded completely, in order, and of all of them together, without the
-/// last one if only a part of it was requested.
+/// The coverage of each epoch that the cache nodes recorded completely, in order, and of all of them
+/// together, without the last one if only a part of it was requested.
 struct Coverage {
   std::vector<EpochCoverage> epochs;
   std::optional<EpochCoverage> total = {};
 };
 Coverage coverage_of(const RunInfo& info, const Journal& journal);
 
-/// Epochs until the last one that all workers trained on to its end: from when one was trained to when the
-/// next one was. Empty for jobs that started again, and where a worker departed.
+/// Durations of the epochs that all workers trained on to the end: from the end of one to the end of the
+/// next. Empty for jobs that started again, and if a worker departed.
 std::vector<Seconds> epoch_times(const RunInfo& info, const Journal& journal);
 
 /// An upper bound of the bytes that nodes can deliver from their own tiers, by the samples that were
-/// requested of them. A sample that was not in a tier when the epoch began has to be brought there first.
+/// requested. A sample that was not in a tier when the epoch began has to be brought there first.
 struct LocalBound {
   double bytes = 0.0;
   bool one_visit = true;  ///< no node was asked for a sample twice in an epoch: capacity / bytes of requests
-  /// What nodes can deliver on average that do not know of which samples they will be asked, where each epoch
-  /// deals all samples to several nodes anew: capacity / bytes of the data set. None elsewhere.
+  /// What nodes deliver on average that do not know their next requests, if each epoch deals all samples to
+  /// several nodes anew: capacity / bytes of the data set. None otherwise.
   std::optional<double> oblivious = {};
 };
-/// Of the cold epoch, or of the later ones. None where it does not hold, or is not known: with reads in the
-/// background, and for epochs that were not recorded completely.
+/// The bound of the cold epoch, or of the later ones. None if it does not hold or is not known: with reads
+/// in the background, and for epochs that were not recorded completely.
 std::optional<LocalBound> local_bound(const RunInfo& info, const Journal& journal, bool is_cold);
 
-/// The bytes that nodes could have delivered from their own tiers at most, if they had known the order of all
+/// Most bytes that nodes could have delivered from their own tiers, if they had known the order of all
 /// requests (Belady's MIN), as they recorded it: of the cold epoch, or of the later ones.
 struct OfflineOptimum {
   double bytes = 0.0;

@@ -1,4 +1,4 @@
-// The figures of an ensemble: simulations of one job that differ in what is drawn at random. Pure.
+// The figures of an ensemble: simulations of one job with different random draws. Pure.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -11,8 +11,8 @@ namespace tandem {
 /// Share of further outcomes that an interval of an ensemble should hold.
 inline constexpr double ensemble_level = 0.9;
 
-/// What all replicas have in common is wrong by about this share of a time or rate: their intervals are wider
-/// by it on both sides. Measured: half of the runs of lab.yaml, see validation/reports/asynchronous.md.
+/// The common error of all replicas is about this share of a time or rate: their intervals are wider by it
+/// on both sides. Measured: half of the runs of lab.yaml, see validation/reports/asynchronous.md.
 inline constexpr double ensemble_model_error = 0.03;
 
 struct Spread {
@@ -29,7 +29,7 @@ Spread spread_of_outcomes(std::vector<double> values, double level = ensemble_le
 
 struct Summary;
 
-/// What one replica tells: of its summary.json.
+/// The figures of one replica, from its summary.json.
 struct ReplicaFigures {
   double step_time = 0;  ///< mean, seconds
   double throughput = 0;

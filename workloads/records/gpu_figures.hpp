@@ -1,5 +1,4 @@
-// What the records of GPUs say about a run: clocks, power, memory, and whether a GPU was slower than it can
-// be. Pure.
+// Figures from the records of GPUs: clocks, power, memory, and whether a GPU was throttled. Pure.
 #pragma once
 
 #include <array>
@@ -10,7 +9,7 @@
 
 namespace tandem {
 
-/// A reason for which the clock of a GPU is no higher.
+/// A reason why the clock of a GPU is not higher.
 struct GpuLimit {
   const char* word;     ///< in GpuRecord::limits, where spaces separate words
   const char* meaning;  ///< in messages

@@ -1,5 +1,5 @@
-// Ids of samples as short text: those of an epoch take about one character each, or a few characters in all
-// where they are consecutive.
+// Ids of samples as short text: about one character for each id of an epoch, or a few characters in all if
+// they are consecutive.
 #pragma once
 
 #include <cstdint>

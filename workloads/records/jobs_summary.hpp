@@ -1,5 +1,5 @@
-// What several jobs that shared a platform have cost each other: summary.json and jobs.json of the directory
-// that has their results in jobs/NAME.
+// How several jobs that shared a platform have slowed each other down: summary.json and jobs.json of the
+// directory that has their results in jobs/NAME.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +18,13 @@ struct Summary;
 
 /// In `physics` of run.json: names of the jobs with which this one shares its cache nodes and stores.
 inline constexpr const char* shared_cache_key = "shared_cache";
-/// The file that says of a directory that it has the results of several jobs.
+/// The file that marks a directory with the results of several jobs.
 inline constexpr const char* jobs_file_name = "jobs.json";
 /// "DIR/jobs/NAME", "DIR/alone/NAME".
 std::string directory_of_job(const std::string& directory, const std::string& name);
 std::string directory_of_job_alone(const std::string& directory, const std::string& name);
 
-/// Of one job, in company or alone. Both count from its start.
+/// Times of one job, with the others or alone. Both count from its start.
 struct JobTimesOf {
   Seconds makespan{0};
   Seconds step{0};  ///< mean of its workers' steps
@@ -35,9 +35,9 @@ struct JobInCompany {
   std::string name;
   Seconds start{0};
   JobTimesOf together;
-  std::optional<JobTimesOf> alone = {};  ///< none: it was not simulated, or run, alone
+  std::optional<JobTimesOf> alone = {};  ///< none: the job was not simulated, or run, alone
 
-  /// Pre: `alone`. How many times as long the job takes as alone.
+  /// How many times as long the job takes as alone. Pre: `alone`.
   double slow_down() const { return together.makespan / alone->makespan; }
   double step_slow_down() const { return together.step / alone->step; }
 };
@@ -47,19 +47,19 @@ struct JobInCompany {
 /// fairness", 1984.
 double jain_index(std::span<const double> shares);
 
-/// Of one of several jobs.
+/// The summary of one of several jobs.
 struct JobSummary {
   struct Alone {
     double makespan_s = 0, step_time_s = 0;
   };
   double start_s = 0;
   double makespan_s = 0, step_time_s = 0;  ///< from its start
-  /// None: the job was not alone, too, or no step is known.
+  /// None: the job was not also run alone, or no step is known.
   std::optional<Alone> alone{};
   std::optional<double> slow_down{}, step_slow_down{};
 };
 
-/// Of a cache that several jobs share.
+/// The summary of a cache that several jobs share.
 struct SharedCacheSummary {
   struct Job {
     std::int64_t requests = 0;
@@ -78,15 +78,15 @@ struct JobsSummary {
   };
   std::map<std::string, JobSummary> jobs{};
   double makespan_s = 0;  ///< of all
-  /// Where every job was alone, too; the index of the speeds relative to those alone.
+  /// If every job was also alone: the slow-downs, and the index of the speeds relative to those alone.
   std::optional<Limits> slow_down{};
   std::optional<double> jain_index{};
-  /// Where jobs share cache nodes; none within: nothing was read.
+  /// If jobs share cache nodes; none within: nothing was read.
   std::optional<std::optional<SharedCacheSummary>> shared_cache{};
 };
 JobsSummary jobs_summary(std::span<const JobInCompany> jobs);
 nlohmann::json to_json(const JobsSummary& summary);
-/// Of the directory of several jobs. Errors: ConfigError with the file and the key.
+/// The summary of a directory of several jobs. Errors: ConfigError with the file and the key.
 JobsSummary read_jobs_summary(const std::string& directory);
 /// The same in lines of text.
 std::string jobs_text(std::span<const JobInCompany> jobs);

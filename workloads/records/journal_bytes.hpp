@@ -1,5 +1,5 @@
-// Journals as bytes: to bring those of all ranks to rank 0, and to keep their parts in files while a job runs.
-// For one job on like machines.
+// Journals as bytes: to send those of all ranks to rank 0, and to keep their parts in files while a job
+// runs. For one job on machines of one kind.
 #pragma once
 
 #include <cstddef>

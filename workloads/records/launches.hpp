@@ -14,17 +14,18 @@ namespace tandem {
 struct LaunchRecord {
   std::int64_t number = 0;             ///< 0: the first one
   std::optional<Seconds> launched{};   ///< none: results of older versions do not say
-  std::optional<Seconds> began{};      ///< all ranks were ready; none: they never were
+  std::optional<Seconds> began{};      ///< when all ranks were ready; none: never
   std::int64_t round = 0;              ///< from which it continued
   std::optional<std::string> ended{};  ///< why; none: the last one
-  /// Where launches had other numbers of workers: how many this one had, and their slots.
+  /// If launches had other numbers of workers: how many this one had, and their slots.
   std::optional<int> workers{};
   std::vector<int> slots{};
   std::optional<std::int64_t> lost_samples{};  ///< of its finished steps that were done again; none: unknown
-  /// The latest complete commit, of which machines took the last copy of a part along; none: none did.
+  /// The latest complete commit, if machines took the last copy of a part with them; none: they did not.
   std::optional<std::int64_t> lost_commit{};
 
-  /// From the launch until all ranks were ready. None also of the first one: the clock begins when they are.
+  /// Time from the launch until all ranks were ready. None for the first launch: the clock begins when they
+  /// are ready.
   std::optional<Seconds> ready_after() const;
 
   friend bool operator==(const LaunchRecord&, const LaunchRecord&) = default;

@@ -16,7 +16,7 @@ class LossHistory {
   LossHistory(const std::string& file, std::int64_t samples);
 
   /// Sets, by id, each sample's loss in the last epoch before `epoch` that trained on it; NaN if none did.
-  /// After the last recorded epoch losses stay as they are. Pre: as many as there are samples.
+  /// After the last recorded epoch losses do not change. Pre: a value for each sample.
   void before(std::int64_t epoch, std::span<float> losses) const;
   std::int64_t epochs() const { return records_.empty() ? 0 : records_.back().epoch + 1; }
 

@@ -32,7 +32,7 @@ void add_to_membership_file(const std::string& directory, const std::vector<Memb
     all = from_csv<MembershipRecord>(path, {std::istreambuf_iterator<char>(file), {}});
   all.insert(all.end(), changes.begin(), changes.end());
   std::ranges::stable_sort(all, {}, &MembershipRecord::time);
-  // What is there already stays if the disk is full.
+  // The present file stays if the disk is full.
   const std::string whole = path + ".new";
   std::ofstream file(whole, std::ios::binary);
   file << to_csv(all);

@@ -1,4 +1,4 @@
-// membership.csv of a job that runs: if it ends without results, the changes until then are known. Results
+// membership.csv of a running job: if it ends without results, the changes until then are known. The results
 // replace it by the table of all ranks.
 #pragma once
 
@@ -14,8 +14,8 @@ class MembershipFile {
  public:
   /// `directory`: of the results; empty: nothing is written.
   explicit MembershipFile(std::string directory) : directory_(std::move(directory)) {}
-  /// The next change; its time is since the job began. The first one replaces the file of an earlier launch.
-  /// What cannot be written is left out: a job does not end for that.
+  /// The next change, with its time since the job began. The first one replaces the file of an earlier
+  /// launch. A change that cannot be written is left out: the job continues.
   void add(const MembershipRecord& change);
 
  private:

@@ -14,14 +14,14 @@ struct MessageRecords {
 };
 
 /// In the order in which the receives were recorded. Messages of one channel between two ranks arrive in the
-/// order in which they were sent; those of which one side was not recorded are left out. The pointers are
-/// into `journal`.
+/// order in which they were sent. A message that only one side recorded is left out. The pointers are into
+/// `journal`.
 std::vector<MessageRecords> messages_of(const Journal& journal);
 
 /// One rank's part in an all-reduce.
 struct AllReduceRecord {
   const OperationRecord* own;
-  Seconds met;  ///< when the last of its ranks that recorded it had started it
+  Seconds met;  ///< when the last of its ranks in the records had started it
 };
 
 /// In the order in which they were recorded: all-reduces of the same ranks on one channel follow each other.

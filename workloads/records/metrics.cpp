@@ -50,14 +50,14 @@ Shares mean_of_members(const std::map<Rank, Shares>& ranks, Member... member) {
 
 // ---- Exchange phases, split by the recorded operations into communicating and waiting ----
 
-/// What one worker recorded, in order of time.
+/// The records of one worker, in order of time.
 struct WorkerRecords {
   std::vector<const StepRecord*> steps;
   std::vector<const OperationRecord*> computations;  ///< without decoding
   Intervals messages;
 };
 
-/// The exchange of each step: the end of the step, before the updates that apply what was received.
+/// The exchange of each step: the end of the step, before the updates that apply the received values.
 Intervals exchanges_of(const WorkerRecords& worker) {
   Intervals exchanges;
   auto next = worker.computations.begin();
@@ -81,7 +81,8 @@ std::map<Rank, WorkerRecords> workers_of(const RunInfo& info, const Journal& jou
   std::map<Rank, WorkerRecords> workers;
   for (const auto& step : journal.steps) workers[step.rank].steps.push_back(&step);
   for (const auto& operation : journal.operations) {
-    // The next batch is decoded beside the exchange, and the end of that is noticed only after it.
+    // The next batch is decoded during the exchange, and the rank notices the end of the decoding only after
+    // it.
     if (operation.kind != "compute" || operation.work == name_of(Work::Kind::decode)) continue;
     if (const auto own = workers.find(operation.rank); own != workers.end())
       own->second.computations.push_back(&operation);
@@ -163,7 +164,7 @@ SampleCounts sample_counts(const RunInfo& info, const Journal& journal) {
   } else if (over == sync::Route::all_reduce) {
     samples.applied = samples.processed;
   }
-  // Where each worker has a model of its own, nobody knows what the others have applied.
+  // If each worker has a model of its own, no rank knows the updates of the others.
   if (in_place && over == sync::Route::all_reduce && journal.staleness.empty()) samples.applied.reset();
   if (samples.applied) samples.pending = samples.processed - *samples.applied - samples.dropped;
   for (const LaunchRecord& launch : info.generations) {

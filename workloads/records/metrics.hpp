@@ -27,22 +27,22 @@ class Distribution {
   std::map<std::int64_t, std::int64_t> counts_;
 };
 
-/// What became of the samples that workers processed: processed = applied + dropped + pending + lost. Where a
-/// job starts again, lost samples are not among the processed ones, which a measurement does not know.
+/// How the samples of workers ended: processed = applied + dropped + pending + lost. If a job starts again,
+/// lost samples are not among the processed ones, because a measurement does not know them.
 struct SampleCounts {
   std::int64_t processed = 0;
   std::int64_t dropped = 0;  ///< with pushes that the server dropped: late, or of lost workers
   /// Part of an update of the model. None over peers, where every worker has its own model.
   std::optional<std::int64_t> applied{};
-  /// Pushed, but the job ended before the update they would have joined. None over peers.
+  /// Pushed, but the job ended before the update that would have had them. None over peers.
   std::optional<std::int64_t> pending{};
-  /// Of steps of workers whose machine departed before their push had arrived; where the job starts again, of
-  /// finished steps that were done again, as far as they are known.
+  /// Of steps of workers whose machine departed before their push had arrived. Where the job starts again,
+  /// of finished steps that were done again and are known.
   std::int64_t lost = 0;
   bool lost_is_known =
       true;  ///< otherwise more were lost, by ranks that were killed before they recorded them
-  /// Where workers recover in place and the job has started again: of finished steps that were done again,
-  /// not among those above. None: not known, or it did not start again.
+  /// If workers recover in place and the job has started again: samples of finished steps that were done
+  /// again, not among those above. None: not known, or it did not start again.
   std::optional<std::int64_t> done_again{};
 };
 /// With several server shards, the figures of the first one. An all-reduce applies all samples.
@@ -62,15 +62,16 @@ std::map<Rank, Distribution> local_steps(const Journal& journal);
 /// All ranks together.
 Distribution merged(const std::map<Rank, Distribution>& ranks);
 
-/// Of each worker, over all of its steps.
+/// The shares of each worker, over all of its steps.
 std::map<Rank, TimeShares> time_shares(const Journal& journal, Seconds makespan);
 
-/// Between moments on two machines of a measurement; 0 on one machine and in simulations.
+/// Uncertainty of the time between moments on two machines of a measurement; 0 on one machine and in
+/// simulations.
 Seconds clock_uncertainty(const RunInfo& info);
 
-/// Of each worker. Empty when operations were not recorded, because the records of one worker cannot separate
-/// waiting from transferring, and over peers, where an exchange begins before the gradient and ends after it.
-/// Empty, too, where the clocks of several machines are too uncertain to tell the parts apart.
+/// The shares of each worker. Empty when operations were not recorded: the records of one worker cannot
+/// separate waiting from transferring. Empty over peers, where an exchange begins before the gradient and
+/// ends after it. Empty if the clocks of several machines are too uncertain to separate the parts.
 std::map<Rank, ExchangeShares> exchange_shares(const RunInfo& info, const Journal& journal, Seconds makespan);
 
 /// The mean of each share over ranks. Pre: not empty.

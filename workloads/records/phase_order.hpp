@@ -1,6 +1,6 @@
 // Whether workers do the same part of their steps at the same time. Asynchronous workers that compute in
-// phase also exchange in phase, and then use one direction of a server's link after the other; out of phase
-// they use both at once. Step times depend on it. Pure.
+// phase also exchange in phase, and then use one direction of a server's link after the other. Out of phase
+// they use both directions at the same time. Step times depend on it. Pure.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,8 @@ namespace tandem {
 /// workers, or without such a time.
 std::optional<double> phase_order(const RunInfo& info, const Journal& journal);
 
-/// About what workers with independent phases have (Rayleigh's mean, exact for many): sqrt(pi / workers) / 2.
+/// The mean of workers with independent phases (Rayleigh's mean, exact for many workers): sqrt(pi / workers)
+/// / 2.
 double independent_phase_order(int workers);
 
 /// The phases of all workers whenever the first worker starts a step. Horizontal rows of points: locked

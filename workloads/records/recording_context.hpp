@@ -9,8 +9,9 @@
 
 namespace tandem {
 
-/// Decorates `inner`, which must outlive it; appends to `log` in the order in which operations start. Work on
-/// a device with a clock of its own lasts as long as that says, up to when the rank learned of its end.
+/// Decorates `inner`, which must outlive it. Appends to `log` in the order in which operations start. Work
+/// on a device with a clock of its own has the duration by that clock, at most until the rank noticed its
+/// end.
 class RecordingContext : public ContextDecorator {
  public:
   RecordingContext(Context& inner, std::vector<OperationRecord>& log);

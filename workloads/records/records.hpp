@@ -13,7 +13,7 @@
 
 namespace tandem {
 
-/// Where a step's time goes; the phases of a step add up to its duration.
+/// The parts of a step's time; the phases of a step add up to its duration.
 enum class Phase : std::uint8_t { load, forward, backward, update, query, exchange };
 inline constexpr int phase_count = 6;
 inline constexpr std::array<const char*, phase_count> phase_names = {"load",   "forward", "backward",
@@ -62,7 +62,8 @@ struct CommitRecord {
 /// One call of a policy: one row of decisions.csv. Texts as the policy's to_text prints them.
 struct DecisionRecord {
   Rank rank = 0;
-  /// "server", "worker", "cache", "checkpointing", "recovery"; "guard": what a worker skipped as not finite.
+  /// "server", "worker", "cache", "checkpointing", "recovery"; "guard": a worker skipped values that are not
+  /// finite.
   std::string side = {};
   std::string event = {};
   std::string decisions = {};
@@ -169,12 +170,12 @@ struct MembershipRecord {
   std::string event = {};
   std::string cause = {};  ///< of departures: "left", "revoked", "lost"
   std::int64_t view = 0;   ///< number of the view of the members: changes of their set so far
-  /// Of what lives in the machine: "worker", "cache-node", "server and steward"; empty: the row is about all.
+  /// Roles on the machine: "worker", "cache-node", "server and steward"; empty: the row is about all.
   std::string role = {};
 };
 
-/// What the driver said about the GPU of a rank at one moment, in measurements only: one row of gpus.csv.
-/// Numbers that are not known are 0.
+/// The state of the GPU of a rank at one moment, as the driver reports it, in measurements only: one row of
+/// gpus.csv. Numbers that are not known are 0.
 struct GpuRecord {
   Rank rank = 0;
   Seconds time{};
@@ -186,8 +187,8 @@ struct GpuRecord {
   std::string limits = {};        ///< why the clock is no higher: words of gpu_limits (gpu_figures.hpp)
 };
 
-/// What one rank recorded. Not thread-safe: one per rank, merged at the end of the job. columns.hpp lists its
-/// parts for files, summary.json and the wire between ranks.
+/// The records of one rank. Not thread-safe: one per rank, merged at the end of the job. columns.hpp lists
+/// its parts for files, summary.json and the wire between ranks.
 struct Journal {
   bool keep_decisions = false;
   bool keep_requests = false;
@@ -216,7 +217,8 @@ struct Journal {
   std::int64_t discarded_messages = 0;  ///< where workers may depart: see Context::discarded_messages
   std::int64_t dropped_samples = 0;     ///< of pushes that the first server shard dropped
 
-  /// Adds figures that follow from what the rank recorded, and take long to compute. Not sent to other ranks.
+  /// Adds figures that are computed from the records of the rank, and need much time. Not sent to other
+  /// ranks.
   std::vector<std::function<void(Journal&)>> later;
 
   /// Computes them, once. To be called on each rank when the time of the job has ended.

@@ -77,14 +77,14 @@ void set_figures(const Summary& summary, Journal& journal) {
 
 std::int64_t lines_in(const std::string& text) { return std::count(text.begin(), text.end(), '\n'); }
 
-/// --force may delete only what this program wrote.
+/// --force may delete only files that this program wrote.
 bool is_ours(const fs::path& path) {
   for (const char* mark : {"run.json", "report.json", "study.json", jobs_file_name, incomplete_mark})
     if (fs::exists(path / mark)) return true;
   return false;
 }
 
-/// What is in the directory, except the marks of a job that writes into it.
+/// The content of the directory, except the marks of a job that writes into it.
 std::vector<fs::path> contents_of(const fs::path& path, const std::vector<std::string>& marks) {
   std::vector<fs::path> contents;
   for (const auto& entry : fs::directory_iterator(path))

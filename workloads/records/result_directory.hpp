@@ -19,7 +19,7 @@
 
 namespace tandem {
 
-/// What a job was resumed from.
+/// The origin of a resumed job.
 struct ResumeOrigin {
   std::string directory;
   std::int64_t round = 0;
@@ -51,7 +51,7 @@ struct RunInfo {
   nlohmann::json all_reduce;  ///< how workers all-reduce, with a "summary" in words; null over a server
   nlohmann::json sharding;    ///< what servers hold, as describe_shards() gives it; null without servers
   nlohmann::json memory;      ///< estimated, as describe_memory() gives it; null: not known
-  std::vector<std::string> question;  ///< what the job asks, as question_of() gives it; empty: not known
+  std::vector<std::string> question;  ///< the question of the job, by question_of(); empty: not known
   /// What its author may not have meant, as warnings_of() gives it, and GPUs that were throttled.
   std::vector<std::string> warnings;
   std::map<std::string, std::string> versions;
@@ -113,7 +113,7 @@ struct Results {
   RunInfo info;
   Summary summary;
   Journal journal;
-  std::optional<JobSummary> among_jobs{};  ///< of one of several jobs: what the summary of all says of it
+  std::optional<JobSummary> among_jobs{};  ///< of one of several jobs: its part of the summary of all
 };
 /// Errors: ConfigError when missing, incomplete, of another schema version, or as check_lines().
 Results read_results(const std::string& path);

@@ -1,4 +1,5 @@
-// The keys of run.json but its experiment, declared once: files and reports are written and read by them.
+// The keys of run.json, without those of its experiment. They are declared once: files and reports are
+// written and read by them.
 #pragma once
 
 #include "workloads/experiment/fields.hpp"

@@ -1,5 +1,5 @@
-// What several jobs together asked of the cache nodes that they share (data.shared), beside the most that
-// their caches could have served.
+// What several jobs together asked of the cache nodes that they share (data.shared), and the most that their
+// caches could have served.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct SharedCache {
     std::string job = {};
     std::int64_t requests = 0, hits = 0;  ///< samples; a hit comes from a tier of the worker's node
     std::int64_t requested_bytes = 0, hit_bytes = 0;
-    bool reads_ahead = false;            ///< something was read before anybody waited for it
+    bool reads_ahead = false;            ///< samples were read before a batch waited for them
     std::optional<double> benefit = {};  ///< share of its step time that the cache saves, if it was measured
   };
   std::vector<Use> jobs;

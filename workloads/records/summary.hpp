@@ -53,12 +53,12 @@ struct ExchangeShares {
   friend bool operator==(const ExchangeShares&, const ExchangeShares&) = default;
 };
 
-/// Use of the link between a server and the workers, as shares of the makespan: a message with payload is on
-/// its way, from the start of its send until its receiver noticed its end.
+/// Use of the link between a server and the workers, as shares of the makespan in which a message with
+/// payload is in flight: from the start of its send until its receiver noticed its end.
 struct LinkUse {
   double in = 0;
   double out = 0;
-  double both = 0;  ///< in both directions at once
+  double both = 0;  ///< in both directions at the same time
 };
 
 /// Of whole numbers.
@@ -110,7 +110,7 @@ struct ShardSizes {
   double largest_over_mean = 0;
 };
 
-/// When the model reached the target accuracy. None of what is optional: it did not.
+/// When the model reached the target accuracy. Without the optional figures: it did not.
 struct TargetOutcome {
   double target = 0;
   int evaluations = 0;

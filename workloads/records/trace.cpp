@@ -142,7 +142,7 @@ class Tracks {
     }
   }
 
-  /// Who is in each slot, and when nobody is. Times of the job's clock, not those of the rank.
+  /// Which machine is in each slot, and when none is. Times of the job's clock, not those of the rank.
   void add_machines() {
     const auto occupants = occupants_of(journal_);
     if (occupants.empty()) return;

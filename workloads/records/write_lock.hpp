@@ -7,7 +7,7 @@
 
 namespace tandem {
 
-/// Holds the lock file of what is written. Where the file system has no locks, it protects nothing.
+/// Holds the lock file of a directory or file. Where the file system has no locks, it protects nothing.
 class WriteLock {
  public:
   enum class Use {

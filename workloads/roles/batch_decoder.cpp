@@ -37,7 +37,7 @@ std::span<std::byte> BatchDecoder::record(std::size_t position) {
   return std::span(records_).subspan(position * size, size);
 }
 
-/// False: what is stored is no such image, and another sample is to take its place.
+/// False: the stored bytes are not such an image, and another sample has to replace it.
 bool BatchDecoder::decode_one(SampleId id, std::span<const std::byte> stored,
                               std::span<std::byte> record) const {
   if (!has_images_) {

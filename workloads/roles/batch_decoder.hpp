@@ -11,26 +11,27 @@
 
 namespace tandem {
 
-/// The losses of the samples `ids` of a batch; NaN, as of samples that were not visited, where another one
-/// was `trained` in their place. `scratch` has the result if any was. Empty losses stay empty.
+/// The losses of the samples `ids` of a batch. NaN where another sample was `trained` in the place of a
+/// sample, as for samples that were not visited. `scratch` has the result if there are such samples. Empty
+/// losses stay empty.
 std::span<const float> losses_of(std::span<const SampleId> ids, std::span<const SampleId> trained,
                                  std::span<const float> losses, std::vector<float>& scratch);
 
 class BatchDecoder {
  public:
   /// `from_storage`: batches have samples as they are stored; otherwise they have records. `replaces`:
-  /// another sample takes the place of one that is not there, or no image: the next one of its class in the
-  /// batch (in turn, after the last the first), or else the next one, or else the first good one of the last
-  /// batch that had one. `data` must outlive it.
+  /// another sample takes the place of one that is missing or no image. That is the next one of its class in
+  /// the batch (after the last one follows the first), or else the next one, or else the first good one of
+  /// the last batch that had a good one. `data` must outlive it.
   BatchDecoder(const DataPlan& data, bool from_storage, bool replaces = false);
-  /// Otherwise what is stored are records, and a learner reads them as they are.
+  /// False: stored samples are records, which a learner reads as they are.
   bool is_needed() const { return is_needed_; }
   /// The memory of the next batch's records. Pre: the last batch was read.
   std::span<const std::byte> make_room(int samples);
-  /// Fills it. Pre: a batch of so many samples. Errors: ConfigError naming a sample's file that is no image;
-  /// WorldError if there is nothing to replace a sample by.
+  /// Fills that memory. Pre: a batch of `samples` samples. Errors: ConfigError naming a sample's file that
+  /// is no image; WorldError if no sample can replace another one.
   void decode(const Loader::Batch& batch);
-  /// Samples of that batch that were replaced, and the ids of those whose records it has.
+  /// Number of samples of that batch that were replaced, and the ids of the samples whose records it has.
   std::int64_t replaced() const { return replaced_; }
   std::span<const SampleId> trained() const { return trained_; }
 
@@ -46,7 +47,7 @@ class BatchDecoder {
   bool is_needed_;
   std::vector<std::byte> records_;
   std::vector<SampleId> trained_;
-  // By position in the batch; threads write them side by side.
+  // By position in the batch. Threads write to different positions at the same time.
   std::vector<std::span<const std::byte>> stored_;
   std::vector<char> is_good_;
   std::int64_t replaced_ = 0;

@@ -1,5 +1,5 @@
-// Brings the batches of a worker to its device: requests them, has them decoded, and decodes the next one
-// early if the device can do that while it computes.
+// Brings the batches of a worker to its device: requests them, decodes them, and decodes the next one early
+// if the device can do that while it computes.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ namespace tandem {
 
 class BatchPipeline {
  public:
-  /// Its waits let `exchange` progress. `node`: the worker's cache node, if that may depart; else null. The
-  /// arguments must outlive it.
+  /// While it waits, `exchange` progresses. `node`: the worker's cache node, if that may depart; otherwise
+  /// null. The arguments must outlive it.
   BatchPipeline(const Job& job, Context& context, Journal& journal, Replica& replica, Exchange& exchange,
                 int worker, CacheNodeStanding* node);
 
@@ -28,12 +28,11 @@ class BatchPipeline {
   int load(int batch, int step);
   /// Begins to decode the next batch, if this worker loads ahead and the batch has arrived. Never blocks.
   void load_ahead(int batch, int step);
-  /// After the last step: where this worker loads ahead, decodes one batch more, which nothing uses. It does
-  /// so whether or not the batch arrived in time, so that the number of operations is the same in both
-  /// worlds.
+  /// After the last step: if this worker loads ahead, decodes one more batch, which is not used. It does so
+  /// whether or not the batch arrived in time, so that both worlds have the same number of operations.
   void drop_next(int batch, int step);
-  /// The losses of the samples of the last load's batch; empty when math is modelled. Those that the sampler
-  /// needs are kept for it; `records`: where all are recorded, or null. Pre: the next batch is not loaded.
+  /// The losses of the batch that load() returned last; empty when math is modelled. Keeps those that the
+  /// sampler needs. `records`: where all are recorded, or null. Pre: the next batch is not loaded.
   void note_losses(std::span<const float> losses, std::vector<LossRecord>* records);
   /// See SampleVisits.
   bool has_trained(double epochs, std::int64_t samples) const { return visits_.has_trained(epochs, samples); }
@@ -50,9 +49,9 @@ class BatchPipeline {
     visits_.join(deals, slot_, samples);
     loader_->join(incarnation);
   }
-  /// Samples of the last load's batch that others took the place of.
+  /// Samples of the last batch that were replaced by others.
   std::int64_t replaced() const { return replaced_; }
-  /// How long the last load waited for its batch to be decoded, after that had arrived.
+  /// Time from the arrival of the last batch until it was decoded, in which load() waited.
   Seconds decoding_time() const { return decoding_time_; }
   std::int64_t epoch() const { return batch_.epoch; }
   /// Samples of the batches that were begun or requested, and those of earlier workers of the slot.
@@ -64,7 +63,7 @@ class BatchPipeline {
 
  private:
   void begin(int batch, int step);
-  /// Of the batch's images as they are stored; 0: it has records.
+  /// Bytes of the batch's images as they are stored; 0: it has records.
   Bytes stored_size() const;
   Kernel load_kernel();
 
@@ -84,7 +83,7 @@ class BatchPipeline {
   Seconds decoding_time_{};
   std::vector<float> own_losses_;  ///< scratch
   Pending decoding_;               ///< of the next batch; empty: not begun
-  Loader::Batch batch_{};          ///< that one
+  Loader::Batch batch_{};          ///< the next batch
 };
 
 }  // namespace tandem

@@ -19,17 +19,18 @@ class Evaluation {
   /// The arguments must outlive it.
   Evaluation(const Job& job, Context& context, Journal& journal);
 
-  /// Of a model after a round.
+  /// A model after a round.
   struct Subject {
     std::int64_t round = 0;
     std::int64_t samples = 0;  ///< processed by all workers
-    Seconds taken{};           ///< when the model was copied, or is evaluated
+    Seconds taken{};           ///< when the model was copied, or when its evaluation begins
   };
-  /// Evaluates for as long as the device takes, and records the result. `values`: gives the flat model, in
-  /// the host's memory; not called when math is modelled. Returns the accuracy; NaN when math is modelled.
+  /// Evaluates for the time that the device needs, and records the result. `values`: returns the flat model
+  /// in the host's memory; not called when math is modelled. Returns the accuracy; NaN when math is
+  /// modelled.
   double evaluate(const Subject& subject, const std::function<std::vector<float>()>& values);
-  /// Sends the verdict on this accuracy to the ranks that end the job by it, except for this one. Returns
-  /// whether it is reached.
+  /// Sends the other ranks that may end the job by accuracy whether this one reaches the target. Returns
+  /// that.
   bool announce(double accuracy);
 
  private:

@@ -1,4 +1,4 @@
-// The keeper: has in the memory of its host copies of what the ranks of another host commit
+// The keeper: has copies of the commits of another host's ranks, in the memory of its own host
 // (checkpoint.to buddy).
 #pragma once
 
@@ -19,7 +19,7 @@ class Keeper {
  public:
   /// The arguments must outlive it.
   Keeper(const Job& job, Context& context);
-  /// Until all its wards, the ranks whose parts it keeps, have ended.
+  /// Returns when all its wards, the ranks whose parts it keeps, have ended.
   void run();
 
  private:
@@ -27,9 +27,9 @@ class Keeper {
     Rank rank;
     CommitPart part;
     protocol::Copied copied = {};        ///< what arrives
-    std::array<Pending, 3> answer = {};  ///< the last one
+    std::array<Pending, 3> answer = {};  ///< in flight
   };
-  /// Of each ward: its next message, and the pieces of the part that arrives.
+  /// Entries of each ward: its next message, and the pieces of the part that arrives.
   enum Entry : std::size_t { message, vectors, rest, entries };
 
   void listen(std::size_t ward);

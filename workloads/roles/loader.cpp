@@ -26,7 +26,7 @@ class MemoryLoader : public Loader {
   bool may_have_next() const override { return true; }
 
   Batch next(int samples) override {
-    // With modelled math there is nothing to hold, and the shard is not needed either.
+    // Modelled mathematics holds no samples, and needs no shard.
     if (dataset_ == nullptr && !has_lists_) {
       taken_ += samples;
       return {samples, {}};
@@ -59,8 +59,8 @@ class MemoryLoader : public Loader {
   std::int64_t taken_ = 0;
 };
 
-/// Batches are requested from a cache node in advance, but not those of an epoch whose list needs losses that
-/// are not known yet.
+/// Requests batches from a cache node in advance, but not those of an epoch whose list needs losses that are
+/// not known yet.
 class StorageLoader : public Loader {
  public:
   StorageLoader(const Roster& roster, const DataPlan& data, Context& context, SampleVisits& visits,
@@ -131,7 +131,7 @@ class StorageLoader : public Loader {
 
   std::int64_t taken() const override { return taken_; }
 
-  /// The node says when nothing of the slot's last worker is left.
+  /// The node reports when the operations with the slot's last worker have ended.
   void join(int incarnation) override {
     incarnation_ = incarnation;
     if (standing_ == nullptr) {
@@ -196,7 +196,7 @@ class StorageLoader : public Loader {
     if (standing_ != nullptr) order.node = standing_->incarnation();
     order.batch =
         protocol::receive<"batches">(context_, node_, {size, real_ ? order.records.data() : nullptr});
-    // The ids travel in both maths: the cache decides by them.
+    // Ids are sent with real and with modelled mathematics: the cache decides by them.
     order.request =
         protocol::send<"requests">(context_, node_,
                                    protocol::Request{.samples = static_cast<std::int32_t>(count),
@@ -215,7 +215,7 @@ class StorageLoader : public Loader {
   bool tells_phases() const {
     return data_.reads_while_computing() && (standing_ == nullptr || is_connected());
   }
-  /// Whether the node takes requests. One that has come back is joined first.
+  /// Whether the node takes requests. If it has come back, joins it first.
   bool is_served() {
     if (standing_ == nullptr) return true;
     while (!standing_->has_departed() && !standing_->is_answered()) {
@@ -226,8 +226,7 @@ class StorageLoader : public Loader {
     }
     return !standing_->has_departed();
   }
-  /// The stores, for what the node was asked for that has departed and will not send it. What was being sent
-  /// arrives.
+  /// Asks the stores for batches that the departed node will not send. Messages in flight arrive.
   void ask_again() {
     if (standing_ == nullptr) return;
     for (Request& order : in_flight_) {
@@ -247,7 +246,7 @@ class StorageLoader : public Loader {
     direct_->await(order.from_stores);
     direct_->note(order.from_stores, context_.now() - began);
   }
-  /// Of the message with a batch, whichever samples it has.
+  /// Largest size of the message with a batch, whichever samples it has.
   Bytes most_bytes(const std::vector<SampleId>& ids) const {
     const auto count = std::ssize(ids);
     if (data_.may_replace())
@@ -256,7 +255,7 @@ class StorageLoader : public Loader {
     for (const SampleId id : ids) size += manifest_.size_of(id);
     return size;
   }
-  /// The samples that came. Where they may be others than the wanted ones, their ids come first.
+  /// The samples that came. If they may be others than the wanted ones, their ids come first.
   std::span<const std::byte> delivered() {
     const std::span<const std::byte> message = current_.records;
     if (!real_) return message;
@@ -271,7 +270,8 @@ class StorageLoader : public Loader {
     for (const SampleId id : ids) size += manifest_.size_of(id);
     return message.subspan(ids.size() * sizeof(SampleId), static_cast<std::size_t>(size.count()));
   }
-  /// To the cache node, as a job is resumed in an epoch: there, samples have changed places.
+  /// Sends the cache node which samples came, when a job is resumed in an epoch in which samples have
+  /// changed places.
   void tell_given() {
     const std::span<const SampleId> given = visits_.given_before(visits_.epoch(), visits_.position());
     if (given.empty()) return;
@@ -281,7 +281,7 @@ class StorageLoader : public Loader {
                                 {Bytes(std::ssize(given_ids_) * static_cast<std::int64_t>(sizeof(SampleId))),
                                  reinterpret_cast<std::byte*>(given_ids_.data())});
   }
-  /// To the cache node, when an epoch begins whose list depends on losses.
+  /// Sends the cache node the losses, when an epoch begins whose list depends on them.
   void tell_losses() {
     if (visits_.epoch() == told_epoch_) return;
     told_epoch_ = visits_.epoch();
@@ -290,7 +290,7 @@ class StorageLoader : public Loader {
     const std::span<const std::byte> held = visits_.residents().bytes();
     const auto of_losses = static_cast<std::size_t>(manifest_.samples) * sizeof(float);
     told_losses_.assign(losses.begin(), losses.end());
-    // Which samples are in caches travels where mathematics is modelled, too.
+    // Which samples are in caches is sent with modelled mathematics, too.
     if (!held.empty()) told_losses_.resize(of_losses);
     told_losses_.insert(told_losses_.end(), held.begin(), held.end());
     const Bytes size(static_cast<std::int64_t>(of_losses + held.size()));
@@ -298,7 +298,7 @@ class StorageLoader : public Loader {
                                          {size, told_losses_.empty() ? nullptr : told_losses_.data()});
   }
 
-  /// What the worker does now. Never blocks.
+  /// Sends the cache node what the worker does now. Never blocks.
   void tell(const protocol::NoteOf<"phases">& note) {
     std::erase_if(phases_, [this](Pending& sent) {
       if (!context_.is_done(sent)) return false;
@@ -327,10 +327,10 @@ class StorageLoader : public Loader {
   Pending told_;
   std::vector<SampleId> given_ids_;
   Pending told_given_;
-  std::vector<Pending> phases_;  ///< messages on their way
+  std::vector<Pending> phases_;  ///< messages in flight
   std::deque<Request> in_flight_;
   Request current_;
-  std::vector<SampleId> list_;   ///< what the current batch has
+  std::vector<SampleId> list_;   ///< the samples of the current batch
   CacheNodeStanding* standing_;  ///< null: the node stays
   int incarnation_ = 1;          ///< of this worker in its slot
   std::optional<DirectReads> direct_;

@@ -1,5 +1,5 @@
-// The source of a worker's batches: its own memory, or a cache node in front of storage; while that is away,
-// the stores.
+// The source of a worker's batches: its own memory, or a cache node in front of storage. While the cache
+// node is away, the stores.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,8 @@ class Loader {
     std::span<const float> weights = {};  ///< as long as `stored`: factors on the losses; empty: all are 1
     std::span<const SampleId> ids = {};   ///< as long as `stored`; empty when math is modelled
     std::int64_t epoch = 0;               ///< of the batch
-    std::span<const std::int32_t> epochs = {};  ///< as `ids`: in which each is visited
-    /// As `ids`: the same, or bad_sample where `stored` has nothing of use. Empty: all are there.
+    std::span<const std::int32_t> epochs = {};  ///< as `ids`: the epoch in which each is visited
+    /// As `ids`: the same, or bad_sample if `stored` does not have the sample. Empty: all are there.
     std::span<const SampleId> given = {};
   };
   /// A step begins: requests batches of `samples` samples, as many in advance as the experiment says.
@@ -39,17 +39,17 @@ class Loader {
   /// Whether the next batch has arrived, so that `next` would not wait. This may happen before its step
   /// begins.
   virtual bool has_next() = 0;
-  /// Whether `next` may be called: not before the first step, where batches are requested. It may wait.
+  /// Whether `next` may be called: not before the first step, if batches are requested. `next` may wait.
   virtual bool may_have_next() const = 0;
   /// The next `samples` samples; a batch that was requested has the size of its request.
   /// Pre: its step has begun, or it was requested in advance.
   virtual Batch next(int samples) = 0;
   /// Samples of the batches that were begun or requested in advance.
   virtual std::int64_t taken() const = 0;
-  /// Of a worker that joins in its slot (WorkerSlot), before its first step.
+  /// A worker joins in its slot (WorkerSlot). Called before its first step.
   virtual void join(int incarnation) = 0;
-  /// What the cache node of this worker holds, if the worker speaks for it; else nothing. Pre: no batch is
-  /// awaited.
+  /// The samples in the cache node of this worker, if the worker reports them to the others; otherwise
+  /// nothing. Pre: no batch is awaited.
   virtual ResidentSet residents() { return {}; }
   /// An exchange of the worker begins, or is over.
   virtual void note_exchange(bool /*begins*/) {}
@@ -57,10 +57,10 @@ class Loader {
   virtual void close() = 0;
 };
 
-/// What a loader needs besides where the cache node of its worker may depart.
+/// The additional data of a loader if the cache node of its worker may depart.
 struct DepartingNode {
-  CacheNodeStanding* standing = nullptr;  ///< null: it stays
-  Journal* journal = nullptr;             ///< of the reads without it
+  CacheNodeStanding* standing = nullptr;  ///< null: the node stays
+  Journal* journal = nullptr;             ///< for the reads without the node
 };
 
 /// The loader of worker number `worker`, which takes the samples of `visits`. `wait`: waits for an operation,

@@ -40,7 +40,7 @@ void serve_alone(const Job& job, Context& context, Journal& journal) {
   serve({&served, 1}, context);
 }
 
-/// A store that may depart: what is on its disk stays.
+/// A store that may depart: the files on its disk stay.
 void serve_in_slot(const Job& job, Context& context, Journal& journal, int index) {
   const ServedJob served{.job = &job, .journal = &journal};
   MachineSlot(job, context, journal).run([&](Context& own, int incarnation) {

@@ -13,10 +13,10 @@ namespace tandem {
 /// Runs the rank's role to its end.
 void run_role(const Job& job, Context& context, Journal& journal);
 
-/// The same of a cache node or store that serves several jobs, its own one first; `context` counts the ranks
-/// of that one from 0, and those of the others from where ServedJob says. With `operations`, these are
-/// recorded: messages in the job of the other rank, all else in its own one. Pre: the jobs agree as
-/// check_sharing says.
+/// The same for a cache node or store that serves several jobs, its own one first. `context` counts the
+/// ranks of the own job from 0, and those of the others from the numbers in ServedJob. With `operations`,
+/// operations are recorded: messages in the job of the other rank, all others in the own job. Pre: the jobs
+/// agree as check_sharing says.
 void run_shared_role(std::span<const ServedJob> jobs, Context& context, bool operations);
 
 }  // namespace tandem

@@ -210,9 +210,9 @@ void SampleVisits::begin_epoch(std::int64_t epoch) {
     weight_of_[static_cast<std::size_t>(list_->ids[i])] = list_->weights[i];
 }
 
-/// The first worker collects the losses of all parts and sends all of them to each worker, with their samples
-/// where these may be others than those of the list, and with what caches hold where lists depend on it.
-/// Modelled mathematics sends messages of the same sizes, and what caches hold.
+/// The first worker collects the losses of all parts and sends all of them to each worker: with their
+/// samples, where these may differ from those of the list, and with the content of caches, where lists
+/// depend on it. Modelled mathematics sends messages of the same sizes, and the content of caches.
 void SampleVisits::exchange_losses() {
   const std::size_t each = sizeof(float) + (data_.may_replace() ? sizeof(SampleId) : 0);
   const bool real = !table_.empty(), has_contents = real || resident_lists_;
@@ -267,7 +267,7 @@ void SampleVisits::put_own_losses(std::span<std::byte> block) const {
   if (!own_ids_.empty()) copy_to(std::span<const SampleId>(own_ids_), block.subspan(part() * sizeof(float)));
 }
 
-/// What the next list may know becomes part of the table. `all`: the parts, one after the other.
+/// Losses that the next list may use become part of the table. `all`: the parts, one after the other.
 void SampleVisits::keep_losses(std::span<const std::byte> all) {
   auto& newest = too_new_.emplace_back(table_.size(), not_visited);
   const auto workers = static_cast<std::size_t>(workers_);
@@ -301,7 +301,7 @@ void SampleVisits::skip_in_lists(std::int64_t samples) {
   const auto of_first = static_cast<std::int64_t>(part());
   // An epoch begins when its first sample is taken.
   if (samples > of_first) {
-    // All lists have the same length where they need no losses, except what is left of the first one.
+    // All lists have the same length if they need no losses, except the rest of the first one.
     begin_epoch(first + 1);
     const auto each = static_cast<std::int64_t>(part());
     const std::int64_t epochs = (samples - of_first - 1) / each;

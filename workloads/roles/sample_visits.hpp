@@ -29,47 +29,50 @@ class SampleVisits {
 
   struct Batch {
     std::vector<SampleId> ids;
-    std::vector<std::int32_t> epochs;  ///< in which each of them is visited
+    std::vector<std::int32_t> epochs;  ///< the epoch in which each of them is visited
     std::vector<float> weights;        ///< factors on the losses; empty: all are 1
   };
-  /// Where lists depend on what is in caches: `own` asks the cache node for which this worker speaks what it
-  /// holds (Loader::residents). Pre: nothing was taken.
+  /// For lists that depend on the content of caches. `own`: returns the content of this worker's cache node,
+  /// if the worker reports it (Loader::residents). Pre: nothing was taken.
   void know_residents(std::optional<ResidentLists> lists, std::function<ResidentSet()> own);
-  /// What the list of the present epoch knows to be in caches; empty where lists do not depend on it.
+  /// The samples that were in caches when the list of the present epoch was made; empty where lists do not
+  /// depend on them.
   const ResidentSet& residents() const { return residents_; }
-  /// The next samples, `count` of them; the last batch of a common list may have fewer.
+  /// Fills `batch` with the next `count` samples. The last batch of a common list may have fewer.
   void next(int count, Batch& batch);
-  /// The losses of the oldest batch that `next` returned and for which they were not noted, and the samples
-  /// that it was trained on. Empty, unless a worker computes losses.
+  /// Notes the losses of the oldest batch of `next` that has none yet, and the samples that it was trained
+  /// on. Empty, unless a worker computes losses.
   void note_losses(std::span<const SampleId> ids, std::span<const float> losses);
   /// The next batch is of an epoch whose list needs losses that are not noted yet.
   bool awaits_losses() const { return data_.needs_losses() && list_ && taken_ == part() && noted_ < taken_; }
-  /// Other samples than those of a batch came: changes them and their weights. Pre: the batch is of the epoch
-  /// in progress.
+  /// Other samples came than those of a batch: changes them and their weights. Pre: the batch is of the
+  /// epoch in progress.
   void replace(Batch& batch, std::span<const SampleId> ids);
-  /// Where cache nodes let samples change places: the samples of the first `position` places of this worker's
-  /// part of the epoch's list, as they came. What came for later places is forgotten. Valid until the next
+  /// Where cache nodes let samples change places: the samples that came for the first `position` places of
+  /// this worker's part of the epoch's list. Samples of later places are forgotten. Valid until the next
   /// change.
   std::span<const SampleId> given_before(std::int64_t epoch, std::int64_t position);
-  /// Of the batch that was returned last.
+  /// Epoch of the batch that was returned last.
   std::int64_t epoch() const;
-  /// Where it began in this worker's part of the list.
+  /// Where that batch began in this worker's part of the list.
   std::int64_t position() const { return static_cast<std::int64_t>(last_); }
-  /// By id: what the list of the present epoch knows; empty where no worker computes losses.
+  /// By id: the losses by which the list of the present epoch was made; empty where no worker computes
+  /// losses.
   std::span<const float> losses() const { return table_; }
-  /// Whether `samples` samples are this worker's part of so many epochs' lists. Never with shards, whose
-  /// epochs are counted for all workers together.
+  /// Whether `samples` samples are this worker's part of the lists of `epochs` epochs. Never with shards,
+  /// whose epochs are counted for all workers together.
   bool has_trained(double epochs, std::int64_t samples) const;
 
-  /// Where workers leave and join: the worker of this slot takes the samples of the present deal from now on,
-  /// or from where that begins.
+  /// Where workers leave and join: the worker of this slot takes the samples of the present deal from now
+  /// on, or from the beginning of that deal.
   void follow(const sampling::MemberDeals& deals, int slot);
-  /// The same for one that joins when `samples` of its slot's workers count. Pre: nothing was taken.
+  /// The same for a worker that joins when `samples` samples of its slot's workers count. Pre: nothing was
+  /// taken.
   void join(const sampling::MemberDeals& deals, int slot, std::int64_t samples);
   /// Skips samples. Pre: nothing was taken; no list needs losses.
   void skip(std::int64_t samples);
-  /// Where in which epoch the worker is, and the losses that it knows, where lists need losses; and which
-  /// samples came, where they may have changed places.
+  /// The worker's epoch and position in it; the losses that it knows, if lists need them; and which samples
+  /// came, if they may have changed places.
   void serialise(StateArchive& state);
 
  private:
@@ -93,7 +96,7 @@ class SampleVisits {
   const Roster& roster_;
   const DataPlan& data_;
   Context& context_;
-  int worker_;  ///< among them, of those that the samples were dealt to
+  int worker_;  ///< its number among the workers to which the samples were dealt
   int workers_;
   std::function<void(Pending&)> wait_;
   std::optional<ResidentLists> resident_lists_;
@@ -108,15 +111,15 @@ class SampleVisits {
   std::int64_t epoch_ = 0;
   std::int64_t before_epoch_ = 0;  ///< samples of this worker in earlier epochs
   std::size_t taken_ = 0;          ///< of this worker's part
-  std::size_t last_ = 0;           ///< of those, before the last batch
-  std::size_t noted_ = 0;          ///< of those, their losses are known
+  std::size_t last_ = 0;           ///< of those, taken before the last batch
+  std::size_t noted_ = 0;          ///< of those, with known losses
   std::vector<float> own_losses_;  ///< of its part, where mathematics is real
   std::vector<SampleId> own_ids_;  ///< of `own_losses_`, where cache nodes may replace samples
   std::vector<float> weight_of_;   ///< by id, where lists have weights and cache nodes may replace samples
-  std::vector<float> table_;       ///< by id: what the next list knows; NaN: not visited
-  /// By id, of each epoch that the lag leaves out, oldest first; NaN: not visited in it.
+  std::vector<float> table_;       ///< by id: losses for the next list; NaN: not visited
+  /// By id, of each epoch that is newer than the lag allows, oldest first; NaN: not visited in it.
   std::deque<std::vector<float>> too_new_;
-  /// What came for the places of an epoch, in order.
+  /// The samples that came for the places of an epoch, in order.
   struct Given {
     std::int64_t epoch = 0;
     std::vector<SampleId> ids = {};

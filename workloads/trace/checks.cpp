@@ -186,7 +186,7 @@ constexpr const char* recording =
     "profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA], schedule=schedule(wait=5, warmup=3, "
     "active=6), record_shapes=True)";
 
-/// Numbers of the CPU's events run from the first to the last one; what is missing was left out of the file.
+/// Numbers of the CPU's events are consecutive; a missing number was left out of the file.
 bool is_sampled(const ReadingReport& report) {
   constexpr double complete = 0.99;
   if (report.numbered_events < 2) return false;

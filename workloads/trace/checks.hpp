@@ -1,5 +1,5 @@
-// Whether the figures of a trace agree with each other, and why a trace cannot be imported. Pure: a Trace and
-// its findings in, lines out.
+// Checks whether the figures of a trace agree with each other, and whether a trace can be imported. Pure: a
+// Trace and its findings in, lines out.
 #pragma once
 
 #include <string>

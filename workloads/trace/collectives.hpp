@@ -1,5 +1,5 @@
-// The collectives of a trace: of NCCL's kernels, and of records of the CPU where no kernel was needed. Those
-// of the backward pass are DDP's buckets.
+// The collectives of a trace, from NCCL's kernels, or from records of the CPU where there is no kernel.
+// Collectives of the backward pass are DDP's buckets.
 #pragma once
 
 #include <cstddef>
@@ -36,21 +36,20 @@ struct Collective {
   std::optional<std::uint64_t> sequence;
   std::optional<std::size_t> step;  ///< index
   bool in_backward = false;
-  /// When its input was complete on the GPU: the end of the last other event that the step launched before
-  /// it.
+  /// When its input was complete on the GPU: the end of the last other event that the step launched earlier.
   std::optional<Nanoseconds> ready;
 
   std::int64_t bytes() const { return elements * element_bytes; }
 };
 
-/// By the time of their launches. `phases`: of each step.
+/// In the order of their launches. `phases`: of each step.
 std::vector<Collective> find_collectives(const Trace& trace, const Steps& steps,
                                          const std::vector<StepPhases>& phases);
 
 /// A gradient bucket of DDP: an all-reduce of the backward pass.
 struct Bucket {
   Collective collective;
-  Nanoseconds computation = 0;  ///< of the backward pass, launched after the bucket before this one
+  Nanoseconds computation = 0;  ///< of the backward pass, launched since the previous bucket
 };
 
 /// In the order of their launches.
@@ -61,7 +60,7 @@ CollectiveKind collective_kind(const std::string& name);
 std::string name_of(CollectiveKind kind);
 /// Bytes of an element of PyTorch's type, "Float", "c10::Half"; 0: not known.
 std::int64_t bytes_of_type(const std::string& dtype);
-/// "[[2,3],[4]]": 10 elements. A text that is no list of shapes has none.
+/// "[[2,3],[4]]": 10 elements. 0 for a text that is not a list of shapes.
 std::int64_t elements_of(const std::string& shapes);
 
 }  // namespace tandem::trace

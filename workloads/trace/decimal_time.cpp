@@ -8,7 +8,7 @@
 namespace tandem::trace {
 namespace {
 
-// A quarter of what fits, so that the sum of three times fits, too; reached in the year 2043.
+// A quarter of the largest time, so that the sum of three times fits, too; reached in the year 2043.
 constexpr Nanoseconds largest = std::numeric_limits<Nanoseconds>::max() / 4;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }

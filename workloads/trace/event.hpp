@@ -1,4 +1,4 @@
-// One event of a trace as it stands in the file, while it is read.
+// One event of a trace as it is in the file, while it is read.
 #pragma once
 
 #include <cstdint>
@@ -59,15 +59,15 @@ struct Event {
   std::optional<std::int64_t> in_elements, out_elements, group_size;
   std::optional<std::uint64_t> correlation, collective_sequence;
 
-  /// Empties the texts, and keeps their memory.
+  /// Empties the texts. Their memory is used again.
   void clear();
-  /// The text of a field that has one; null for numbers.
+  /// The text of a field; null for numbers.
   std::string* text_of(Field field);
   /// The number of a field; null for texts and times.
   std::optional<std::int64_t>* number_of(Field field);
 };
 
-/// Whether this is the name of a node of the backward pass as PyTorch before 1.10 records it: without
+/// Whether this is the name of a node of the backward pass in the form of PyTorch before 1.10: without
 /// evaluate_function.
 bool is_bare_node(std::string_view name);
 

@@ -1,5 +1,5 @@
-// What a trace says about a job, the checks of these figures, and why a trace cannot be imported. Pure: a
-// Trace in, figures out.
+// Figures of a job from a trace, checks of these figures, and reasons why a trace cannot be imported. Pure:
+// a Trace in, figures out.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@
 
 namespace tandem::trace {
 
-/// One step with what belongs to it.
+/// One step with its figures.
 struct StepFindings {
   int number = 0;
   Nanoseconds host_time = 0;          ///< as marked on the CPU
@@ -40,13 +40,13 @@ struct BucketFindings {
   std::string dtype;
   Nanoseconds computation = 0;          ///< of the backward pass before it; median
   Nanoseconds ready = 0;                ///< after the step's first event on the GPU; median
-  std::optional<Nanoseconds> start;     ///< likewise; none without kernels
+  std::optional<Nanoseconds> start;     ///< after the same event; none without kernels; median
   std::optional<Nanoseconds> duration;  ///< median
   std::optional<Nanoseconds> least;     ///< over the steps: an upper bound of the transfer
 };
 
-/// The windows are those of the steps that count: the inner ones, or all where there are none. The phases are
-/// those of all steps that launch something.
+/// Windows: of the steps that count, which are the inner ones, or all where there are none. Phases: of all
+/// steps that launch something.
 struct StepSummary {
   std::size_t steps = 0;
   std::optional<Nanoseconds> window;  ///< median
@@ -64,14 +64,14 @@ struct RankFindings {
   std::vector<StepFindings> steps;
   StepSummary summary;
   std::vector<BucketFindings> buckets;
-  bool has_equal_buckets = true;  ///< in all steps that have some
+  bool has_equal_buckets = true;  ///< in all steps that have buckets
   std::vector<Collective> collectives;
   LaunchDelays delays;
   std::size_t compute_streams = 0;
   std::optional<OverlapSlowdown> slowdown;
   std::size_t device_events = 0;
   std::size_t lost_records = 0;  ///< of the GPU: without launch, without kernel, or at time 0
-  /// Kernels that may communicate by their name, but are counted as computation.
+  /// Kernels that are counted as computation although their names contain a word of communication.
   std::vector<std::string> doubtful_kernels;
   Breakdown exact, hta;
 };

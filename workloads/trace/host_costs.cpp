@@ -24,7 +24,7 @@ std::map<Stream, Nanoseconds> computation_by_stream(const Trace& trace) {
 LaunchDelays launch_delays(const Trace& trace) {
   constexpr Nanoseconds prompt = 25'000;
   LaunchDelays found;
-  std::map<Stream, Nanoseconds> ends;  // of what ran last in each stream
+  std::map<Stream, Nanoseconds> ends;  // of the last work in each stream
   for (const auto& event : trace.device) {
     Nanoseconds& end = ends[stream_of(event)];
     const Nanoseconds previous = end;

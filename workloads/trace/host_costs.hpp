@@ -1,4 +1,5 @@
-// What the CPU costs a step: launches that the GPU waits for, copies to the GPU, and the loader of samples.
+// The costs of a step on the CPU: launches for which the GPU waits, copies to the GPU, and the loader of
+// samples.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +11,11 @@
 
 namespace tandem::trace {
 
-/// Of all kernels that compute and have a launch.
+/// Delays of all kernels that compute and have a launch.
 struct LaunchDelays {
   std::size_t kernels = 0;
-  std::size_t prompt = 0;  ///< begin less than 25 us after their launch: the GPU had nothing else to do
-  std::size_t late = 0;    ///< launched after the kernel before them in their stream had ended
+  std::size_t prompt = 0;  ///< begin less than 25 us after their launch: the GPU was idle
+  std::size_t late = 0;    ///< launched after the previous kernel in their stream had ended
   std::size_t early = 0;   ///< begin before their launch, by the clocks of the trace
 
   double prompt_share() const { return share(prompt); }
@@ -33,14 +34,14 @@ struct Copies {
   Nanoseconds time = 0;
   bool has_pageable = false;
   bool has_pinned = false;
-  bool in_compute_stream = false;  ///< of the stream that has the most kernels
+  bool in_compute_stream = false;  ///< in the stream that has the most kernels
 };
 
 /// Time in the iterator of a DataLoader.
 struct LoaderTime {
   std::size_t calls = 0;
   Nanoseconds time = 0;
-  Nanoseconds gpu_idle = 0;  ///< the part in which the GPU has nothing to do: what loading costs
+  Nanoseconds gpu_idle = 0;  ///< the part in which the GPU is idle: the cost of loading
 };
 
 LaunchDelays launch_delays(const Trace& trace);

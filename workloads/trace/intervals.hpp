@@ -9,17 +9,17 @@ namespace tandem::trace {
 
 using Spans = std::vector<Span>;
 
-/// What at least one of the spans covers.
+/// The times that are in at least one of the spans.
 Spans union_of(Spans spans);
 Nanoseconds length(const Spans& sorted);
-/// Time that both cover.
+/// Length of the times that are in both.
 Nanoseconds common(const Spans& a, const Spans& b);
 /// The part within `limits`.
 Spans clip(const Spans& sorted, Span limits);
 /// Time of `span` that `sorted` covers.
 Nanoseconds covered(const Spans& sorted, Span span);
 
-/// Of an even number the mean of the middle two; 0 of none.
+/// The mean of the middle two of an even number; 0 for an empty list.
 Nanoseconds median(std::vector<Nanoseconds> times);
 
 }  // namespace tandem::trace

@@ -18,7 +18,7 @@ bool has_list_value(Field field) {
   return field == Field::shapes || field == Field::types || field == Field::grid || field == Field::block;
 }
 
-/// Whether an event can be left out by what is known of it so far.
+/// Whether an event can be left out because of the fields read so far.
 bool is_left_out(const Event& event, Field field) {
   if (field == Field::phase) return event.phase != "X";
   if (field == Field::category) return event.kind == Category::other;

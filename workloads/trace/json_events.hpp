@@ -1,4 +1,5 @@
-// Receives the tokens of a trace's JSON text from nlohmann-json's parser, and gives the events to a builder.
+// Receives the tokens of a trace's JSON text from nlohmann-json's parser, and passes the events to a
+// builder.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +13,12 @@
 
 namespace tandem::trace {
 
-/// Takes ranks and devices from what stands outside of events. All else is skipped: hosts, users, jobs,
+/// Reads ranks and devices from the text outside of events. Skips everything else: hosts, users, jobs,
 /// paths.
 class MetadataReader {
  public:
   explicit MetadataReader(Metadata& metadata) : metadata_(metadata) {}
-  /// `depth`: how many objects and lists are open.
+  /// `depth`: number of open objects and lists.
   void key(const std::string& key, int depth);
   void text(const std::string& value, int depth);
   void number(std::int64_t value, int depth);
@@ -36,7 +37,7 @@ class JsonEvents {
  public:
   JsonEvents(TextSource& source, TraceBuilder& builder, std::function<void()> progress);
 
-  /// To read on behind broken text, inside the list of events.
+  /// Continues after broken text, inside the list of events.
   void restart();
   /// Whether a list of events has begun.
   bool has_events() const { return has_list_; }
@@ -77,7 +78,7 @@ class JsonEvents {
   int event_depth_ = 0;      ///< of the event; 0: in none
   int collected_depth_ = 0;  ///< of the list that is collected as text; 0: none
   Field field_ = Field::other;
-  bool is_skipped_ = false;  ///< of this event only its number is read
+  bool is_skipped_ = false;  ///< only the number of this event is read
   bool has_args_ = false;    ///< the object that is open in the event is "args"
   bool has_list_ = false;
   bool is_list_ = false;  ///< the text is a list of events

@@ -1,4 +1,5 @@
-// How much longer kernels take while the GPU communicates, from kernels that the steps run both ways.
+// How much longer kernels run while the GPU communicates, from kernels that ran both during communication
+// and without it.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +15,8 @@ struct OverlapSlowdown {
   double factor = 1;        ///< of their times, weighted by time
 };
 
-/// A kernel is the same in two steps if its name, grid and block are, and its place among those of the step.
-/// Only kernels of at least 20 us count. None where no kernel ran both ways.
+/// A kernel is the same in two steps if its name, grid, block and position among the kernels of the step are
+/// the same. Only kernels of at least 20 us count. None where no kernel ran both ways.
 std::optional<OverlapSlowdown> overlap_slowdown(const Trace& trace, const Steps& steps,
                                                 const DeviceTimes& times);
 

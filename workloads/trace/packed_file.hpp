@@ -1,5 +1,5 @@
-// The bytes of a trace, unpacked. Whether a file is packed with gzip is seen in its content, never in its
-// name.
+// The unpacked bytes of a trace. The content of the file shows whether it is packed with gzip; its name does
+// not count.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,12 @@ class PackedFile {
   /// Errors: ConfigError for a file that cannot be opened.
   explicit PackedFile(const std::string& path);
 
-  /// Reads the next bytes: as many as fit, fewer only at the end, or where the packed bytes are broken.
+  /// Fills the span with the next bytes. Returns fewer only at the end, or where the packed bytes are
+  /// broken.
   std::size_t read(std::span<char> into);
   /// Why no more bytes can be unpacked; empty: the file has ended, or has not been read to its end.
   const std::string& broken() const { return broken_; }
-  /// Of the packed file, 0 to 1.
+  /// The share of the packed file that has been read, 0 to 1.
   double share_read() const;
 
  private:

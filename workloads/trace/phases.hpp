@@ -1,5 +1,5 @@
-// What a step computes: forward pass, backward pass and optimiser, and the layers in order. A kernel belongs
-// to the phase of the thread and time of its launch.
+// The computations of a step: forward pass, backward pass and optimiser, and the layers in order. A kernel
+// belongs to the phase in which it was launched, by thread and time.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,10 @@
 
 namespace tandem::trace {
 
-/// A node of the backward pass, with the operator of the forward pass that it belongs to.
+/// A node of the backward pass, with its operator of the forward pass.
 struct Layer {
   std::string node;     ///< "ConvolutionBackward0"
-  std::string forward;  ///< "aten::conv2d"; empty where the trace does not say
+  std::string forward;  ///< "aten::conv2d"; empty where the trace does not have it
   std::string shapes;   ///< of the inputs of the forward operator, as JSON text; empty without record_shapes
   std::string module;   ///< "nn.Module: Conv2d_3"; empty without with_stack
   Nanoseconds forward_time = 0;
@@ -27,7 +27,7 @@ struct StepPhases {
   Nanoseconds forward = 0;
   Nanoseconds backward = 0;
   Nanoseconds optimizer = 0;
-  Nanoseconds other = 0;  ///< launched by another thread than the forward pass's and outside of these phases
+  Nanoseconds other = 0;  ///< launched outside of these phases, by another thread than the forward pass
   std::optional<Span> backward_pass;  ///< on the CPU, from the first node to the end of the last one
   TextId backward_thread = 0;
   std::size_t accumulated_gradients = 0;

@@ -24,8 +24,8 @@ using Key = std::pair<std::string, std::uint64_t>;
 
 Key key_of(const Collective* one) { return {one->group, *one->sequence}; }
 
-/// Keeps what all ranks have, by group and sequence number. False, and nothing is changed: not all have one,
-/// or not one of their own.
+/// Keeps the collectives of all ranks, by group and sequence number. False, and nothing is changed: not all
+/// have a number, or numbers occur twice.
 bool order_by_sequence(Lists& lists) {
   Lists ordered = lists;
   for (auto& list : ordered) {

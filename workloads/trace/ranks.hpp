@@ -1,4 +1,5 @@
-// Collectives of several ranks of one job, matched: how long the transfer takes, and who waits for whom.
+// Matches the collectives of several ranks of one job: how long transfers last, and which ranks wait for
+// which.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +15,7 @@ namespace tandem::trace {
 /// One rank's part in the comparison.
 struct RankCollectives {
   int rank = 0;
-  Nanoseconds base = 0;  ///< of its times
+  Nanoseconds base = 0;  ///< time from which its times count
   std::vector<Collective> collectives;
 };
 
@@ -36,11 +37,11 @@ struct Match {
   std::string refused;
 };
 
-/// Ends of one collective that differ by more belong to different collectives or clocks.
+/// The limit: two ends that differ by more belong to different collectives or clocks.
 inline constexpr Nanoseconds most_different_ends = 1'000'000;
 
-/// By group and sequence number where all ranks have them; otherwise by order within the group. `ranks`: at
-/// least two.
+/// Matches by group and sequence number where all ranks have them, otherwise by order within the group.
+/// `ranks`: at least two.
 Match match_ranks(const std::vector<RankCollectives>& ranks);
 
 }  // namespace tandem::trace

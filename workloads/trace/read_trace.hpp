@@ -12,13 +12,14 @@
 namespace tandem::trace {
 
 struct ReadOptions {
-  /// What the names of kernels that communicate contain.
+  /// Parts of the names of kernels that communicate.
   std::vector<std::string> communication = known_communication();
   std::function<void(double share)> progress = [](double) {};
 };
 
 /// The trace of a file, or all traces of a tar archive. Text that is not JSON is left out and reported.
-/// Errors: ConfigError for a file that cannot be opened, is no trace, or is too deep or too large.
+/// Errors: ConfigError for a file that cannot be opened, is not a trace, or is too deeply nested or too
+/// large.
 std::vector<Trace> read_traces(const std::string& path, const ReadOptions& options);
 
 }  // namespace tandem::trace

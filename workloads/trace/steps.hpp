@@ -1,5 +1,5 @@
-// The steps of a trace: on the CPU as the profiler or the optimiser marks them, and on the GPU as windows
-// from the first event that a step launches to that of the next step.
+// The steps of a trace. On the CPU they are marked by the profiler or the optimiser. On the GPU they are
+// windows from the first event that a step launches to the first one of the next step.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ struct Step {
   std::vector<std::uint32_t> launched;  ///< indices in Trace::device, in the order of the launches
 };
 
-/// What a window consists of; the sum is the window.
+/// The parts of a window; their sum is the window.
 struct WindowParts {
   Nanoseconds computation = 0;
   Nanoseconds exposed_communication = 0;
@@ -43,7 +43,7 @@ struct DeviceTimes {
 };
 
 Steps find_steps(const Trace& trace);
-/// The step in which the CPU launched something at this time.
+/// The step during which the CPU launched work at this time.
 std::optional<std::size_t> step_at(const Steps& steps, Nanoseconds launched);
 DeviceTimes device_times(const Trace& trace);
 WindowParts parts_of(const DeviceTimes& times, Span window);

@@ -1,4 +1,4 @@
-// Texts that occur often, each kept once and named by a number.
+// Texts that occur often. Each is kept once and has a number.
 #pragma once
 
 #include <cstddef>

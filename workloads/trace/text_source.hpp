@@ -1,5 +1,5 @@
 // The text of one trace, character by character, for the JSON parser. It knows the offset of each character,
-// bounds the length of one token, and can continue behind broken text.
+// limits the length of a token, and can continue after broken text.
 #pragma once
 
 #include <cstddef>
@@ -17,10 +17,10 @@ namespace tandem::trace {
 class TextSource {
  public:
   static constexpr std::uint64_t to_the_end = std::numeric_limits<std::uint64_t>::max();
-  /// A string or number that is longer is no part of a trace.
+  /// A longer string or number is not part of a trace.
   static constexpr std::uint64_t longest_token = std::uint64_t{16} << 20U;
 
-  /// The bytes `first`, which are read already, and then the next `size` bytes of the file.
+  /// The text: `first`, which was read already, then the next `size` bytes of the file.
   TextSource(PackedFile& file, std::string name, std::vector<char> first, std::uint64_t size = to_the_end);
 
   TextSource(const TextSource&) = delete;
@@ -30,7 +30,7 @@ class TextSource {
   /// Pre: has_more().
   char peek() const { return *next_; }
   void advance() { ++next_; }
-  /// Of the character that peek() returns, in the unpacked text.
+  /// The offset of the character that peek() returns, in the unpacked text.
   std::uint64_t offset() const { return passed_ + static_cast<std::uint64_t>(next_ - buffer_.data()); }
 
   /// A token has ended here.
@@ -38,7 +38,7 @@ class TextSource {
   /// Moves to the next event, "{" and "ph", and puts `prefix` before it. False: there is none.
   bool skip_to_event(const std::string& prefix);
   const std::string& name() const { return name_; }
-  /// Reads what is left. Afterwards the file is at the first byte behind this text.
+  /// Reads the rest. Afterwards the file is at the first byte after this text.
   void skip_to_end();
 
  private:
@@ -50,7 +50,7 @@ class TextSource {
   std::uint64_t left_;  ///< bytes of the file that belong to this text and are not in the buffer
   std::vector<char> buffer_;
   const char* next_ = nullptr;  ///< in the buffer
-  const char* end_ = nullptr;   ///< of what is read into the buffer
+  const char* end_ = nullptr;   ///< of the bytes in the buffer
   std::uint64_t passed_ = 0;    ///< characters of the text before the buffer
   std::uint64_t token_ = 0;     ///< where the last token ended
 };

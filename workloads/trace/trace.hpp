@@ -1,5 +1,5 @@
-// What the reader keeps of a trace of PyTorch's profiler: the events of one rank as plain data. Hosts, users
-// and paths of the file's metadata are not among it.
+// The events of one rank in a trace of PyTorch's profiler, as plain data. Hosts, users and paths of the
+// file's metadata are left out.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +35,7 @@ struct DeviceEvent {
   std::int64_t bytes = 0;   ///< of a copy
   TextId name = 0;
   std::uint32_t launch = none;      ///< index in Trace::launches
-  std::uint32_t collective = none;  ///< index in Trace::collectives, if the event itself says what it is
+  std::uint32_t collective = none;  ///< index in Trace::collectives, if the event itself names it
   std::int32_t stream = 0;
   std::int32_t device = 0;
   DeviceWork work = DeviceWork::computation;
@@ -53,7 +53,7 @@ struct Launch {
 /// An operator or annotation of the CPU that the analysis needs.
 struct HostEvent {
   Span span;
-  std::int64_t sequence = -1;  ///< that of a forward operator and of its node of the backward pass are equal
+  std::int64_t sequence = -1;  ///< the same for a forward operator and its node of the backward pass
   TextId name = 0;
   TextId thread = 0;
   TextId shapes = 0;  ///< of the inputs, as JSON text
@@ -61,7 +61,7 @@ struct HostEvent {
   std::uint32_t collective = none;
 };
 
-/// What record_param_comms or a kernel of NCCL says about its collective.
+/// The collective in a record_param_comms or a kernel of NCCL.
 struct CollectiveArgs {
   TextId name = 0;
   TextId dtype = 0;
@@ -76,18 +76,18 @@ struct Metadata {
   std::optional<int> rank;
   std::optional<int> world_size;
   std::string backend;
-  std::map<std::int64_t, std::string> devices;  ///< names by number: all of the host
+  std::map<std::int64_t, std::string> devices;  ///< names by number: of all devices of the host
   Nanoseconds base = 0;                         ///< times of events count from here
   bool has_stacks = false;
   bool has_shapes = false;
 };
 
-/// What the reader saw and left out.
+/// Numbers of events and places that were read and left out.
 struct ReadingReport {
   std::uint64_t bytes = 0;               ///< of the unpacked text
   std::uint64_t events = 0;              ///< spans of the CPU and GPU, also those that are not kept
-  std::uint64_t unusable_events = 0;     ///< without a name or with a time that is none
-  std::uint64_t device_events_at_0 = 0;  ///< lost: the profiler knew no time
+  std::uint64_t unusable_events = 0;     ///< without a name, or with an invalid time
+  std::uint64_t device_events_at_0 = 0;  ///< lost: the profiler did not know the time
   std::uint64_t numbered_events = 0;     ///< of the CPU, with an "Ev Idx"
   std::int64_t first_number = -1;
   std::int64_t last_number = -1;
@@ -105,7 +105,7 @@ struct Trace {
   TextPool texts;
   std::vector<DeviceEvent> device;  ///< by begin
   std::vector<Launch> launches;     ///< by correlation
-  std::vector<HostEvent> host;      ///< by begin, of several that begin together the longest first
+  std::vector<HostEvent> host;      ///< by begin; of several with the same begin, the longest first
   std::vector<CollectiveArgs> collectives;
 
   const std::string& text(TextId id) const { return texts[id]; }

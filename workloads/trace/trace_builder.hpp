@@ -1,5 +1,5 @@
-// Makes a Trace of the events that the reader meets: keeps those that the analysis needs, and links each
-// event of a GPU to its launch.
+// Builds a Trace from the events of a file: keeps those that the analysis needs, and links each event of a
+// GPU to its launch.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace tandem::trace {
 
-/// What the names of kernels that communicate contain, in lower case.
+/// Parts of the names of kernels that communicate, in lower case.
 std::vector<std::string> known_communication();
 
 class TraceBuilder {

@@ -50,7 +50,7 @@ class ComputeDevice {
   /// `free_cache` frees what another user of the device's memory keeps unused. It is called when memory is
   /// insufficient; the allocation is then tried once more.
   void on_shortage(std::function<void()> free_cache) { free_cache_ = std::move(free_cache); }
-  /// Calls it, for a library that lacks memory of the device. False if there is nobody to ask.
+  /// Calls it, for a library that lacks memory of the device. False if there is no such function.
   bool free_cache() const {
     if (free_cache_) free_cache_();
     return free_cache_ != nullptr;
@@ -59,7 +59,7 @@ class ComputeDevice {
   // ---- The queue ----
   /// Between any memory. Host memory must not change until the queue has done the copy.
   virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
-  /// Any number of copies at once, which do not overlap. Pre: matrices are whole.
+  /// Any number of copies together, which do not overlap. Pre: matrices are whole.
   virtual void copy_all(std::span<const FloatCopy> copies) = 0;
   /// Waits until all calls are done.
   virtual void finish() = 0;

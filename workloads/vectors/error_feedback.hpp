@@ -23,7 +23,7 @@ class ErrorFeedback {
   explicit ErrorFeedback(ComputeDevice& device, bool takes_back = false)
       : device_(&device), takes_back_(takes_back) {}
 
-  /// Encodes the values plus the unsent part, and keeps what the message lost. `sent`, which may be the
+  /// Encodes the values plus the unsent part, and keeps the error of the message. `sent`, which may be the
   /// values, becomes the decoded message. Pre: as Codec::encode; all is in the device's memory.
   void encode(Codec& codec, std::span<const float> values, std::int64_t exchange,
               std::span<std::byte> message, std::span<float> sent) {
@@ -46,13 +46,13 @@ class ErrorFeedback {
     device_->add(memory_.data(), values.data(), std::ssize(values), 1.0F);
     return memory_.span();
   }
-  /// Subtracts what was sent. Pre: `add` was called before, with as many values.
+  /// Subtracts the sent values. Pre: `add` was called before, with as many values.
   void subtract(std::span<const float> sent) {
     TANDEM_CHECK(sent.size() == memory_.size(), "sent", sent.size(), "kept", memory_.size());
     device_->subtract(memory_.data(), memory_.data(), sent.data(), std::ssize(sent));
   }
-  /// Undoes the last addition: the unsent part becomes what it was before. Pre: `takes_back`, and `encode` or
-  /// `add` was called before.
+  /// Undoes the last addition: the unsent part is as before. Pre: `takes_back`, and `encode` or `add` was
+  /// called before.
   void take_back() {
     TANDEM_CHECK(takes_back_ && before_.size() == memory_.size(), "kept", before_.size());
     std::swap(memory_, before_);

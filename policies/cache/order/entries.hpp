@@ -14,7 +14,7 @@ namespace tandem::cache {
 using Row = std::uint32_t;
 inline constexpr Row no_row = 0xffffffffU;
 
-/// What an order knows about a sample. Orders that need more derive from it.
+/// The data of an order about a sample. Orders that need more derive from it.
 struct Entry {
   Row newer = no_row;  ///< neighbours in its list
   Row older = no_row;

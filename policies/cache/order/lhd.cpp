@@ -1,5 +1,5 @@
 // LHD, least hit density (Beckmann, Chen, Cidon, NSDI 2018): evicts, among some residents drawn at random,
-// the one with the fewest expected hits for each byte and request that it would stay. What is expected is
+// the one with the fewest expected hits for each byte and request that it would stay. The expectation is
 // learnt from hits and evictions of samples of the same class and age. Age is the number of requests since
 // the last access.
 #include <algorithm>
@@ -37,7 +37,7 @@ class HitDensities {
   void note_eviction(std::uint32_t of, std::uint32_t age) { evictions_[of * ages + age] += 1; }
   float density(std::uint32_t of, std::uint32_t age) const { return densities_[of * ages + age]; }
 
-  /// Learns from what was noted, and gives older notes less weight from now on.
+  /// Learns from the notes, and gives older notes less weight from now on.
   void refit() {
     for (std::uint32_t of = 0; of < classes; ++of) {
       double hits = 0, events = 0, lifetime = 0;

@@ -1,7 +1,7 @@
 // LIRS (Jiang, Zhang, SIGMETRICS 2002). Samples with a short distance between their last two requests (LIR)
-// fill almost the whole cache; the others (HIR) pass through a short queue, from which samples are evicted. A
-// stack of recency, which also remembers evicted samples, tells when a HIR sample has become better than the
-// worst LIR one.
+// fill almost the whole cache. The others (HIR) pass through a short queue, from which samples are evicted.
+// A stack of recency, which also remembers evicted samples, shows when a HIR sample has become better than
+// the worst LIR one.
 #include <algorithm>
 
 #include "policies/cache/order/order_entry.hpp"

@@ -1,5 +1,6 @@
-// What all eviction orders share: the entries, the linked lists through them, the accounting of bytes and the
-// loop that makes room. An order adds how samples move between its lists and which one leaves.
+// The common part of all eviction orders: the entries, the linked lists through them, the accounting of
+// bytes and the loop that makes room. An order adds how samples move between its lists and which one is
+// evicted.
 #pragma once
 
 #include <cstddef>

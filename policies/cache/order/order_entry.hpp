@@ -11,9 +11,10 @@
 
 namespace tandem::cache {
 
-/// Keeps every sample that the order admits, in the first tier. What leaves a tier goes to the next one, each
-/// of which has an order of its own; what is hit below the first tier returns to it. Space is made when a
-/// sample is wanted, not when it arrives, so that a repeated request does not read it twice.
+/// Keeps every sample that the order admits, in the first tier. Each tier has an order of its own. A sample
+/// that is evicted from a tier moves to the next one; a sample that is hit below the first tier returns to
+/// it. Space is made when a sample is requested, not when it arrives, so that a repeated request does not
+/// read it twice.
 template <template <class> class Order>
 class OrderPolicy final : public CachePolicy {
  public:
@@ -48,7 +49,7 @@ class OrderPolicy final : public CachePolicy {
     }
   }
 
-  /// What this node itself still holds as it begins is in its second tier.
+  /// Samples that this node still holds when it begins are in its second tier.
   void on_directory(std::span<const Holder> holders, Decisions& decisions) override {
     for (const auto& [id, node] : holders)
       if (node == node_ && orders_.size() > 1 && !holds(id))
@@ -69,7 +70,8 @@ class OrderPolicy final : public CachePolicy {
       if (orders_[number].holds(id)) return static_cast<int>(number);
     return outside;
   }
-  /// Into the first tier from `to` on that admits it. What has to leave goes first.
+  /// Puts a sample into the first tier, from `to` on, that admits it. Evicts samples first if there is no
+  /// room.
   void put(SampleId id, Bytes size, int from, int to, Decisions& decisions) {
     const auto lower = [&](SampleId gone, std::int64_t bytes) {
       put(gone, Bytes(bytes), to, to + 1, decisions);

@@ -1,7 +1,8 @@
 // DeepIO (Zhu, Chowdhury, Fu, Moody, Mohror, Sato, Yu, MASCOTS 2018). The data set is divided among the
 // memories of the nodes before training. In ordered mode a sample comes from its owner, or else from the
-// store. In opportunistic mode batches consist of samples that are in memory, so nobody waits for the store,
-// but samples that fit nowhere are never delivered. The paper's quota by cross-entropy is not included.
+// store. In opportunistic mode batches consist of samples that are in memory. So no batch waits for the
+// store, but samples that fit nowhere are never delivered. The paper's quota by cross-entropy is not
+// included.
 #include <limits>
 
 #include "policies/cache/policies.hpp"
@@ -60,8 +61,8 @@ class DeepIo final : public CachePolicy {
  private:
   static std::uint32_t stamp(const Want& want) { return static_cast<std::uint32_t>(want.epoch + 1); }
 
-  /// The wanted sample if this node has it and has not delivered it in this epoch; or else its next that was
-  /// not delivered, and when all were, the next one.
+  /// The wanted sample, if this node has it and has not delivered it in this epoch. Otherwise its next
+  /// sample that was not delivered. When all were delivered, the next one.
   SampleId resident_for(const Want& want, SampleId asked) {
     const auto& delivered = delivered_in_[static_cast<std::size_t>(want.job)];
     const auto is_due = [&](SampleId id) { return delivered[static_cast<std::size_t>(id)] != stamp(want); };
@@ -81,7 +82,7 @@ class DeepIo final : public CachePolicy {
   Setting setting_;
   bool is_opportunistic_;
   Kept kept_;
-  std::vector<std::int16_t> owners_;                      ///< by id; nobody: it fits nowhere
+  std::vector<std::int16_t> owners_;                      ///< by id; `nobody`: the sample fits nowhere
   std::vector<SampleId> own_;                             ///< of this node
   std::vector<std::vector<std::uint32_t>> delivered_in_;  ///< by job and id: the last epoch + 1
   std::vector<std::size_t> next_;                         ///< by job, in own_

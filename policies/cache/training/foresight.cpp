@@ -1,10 +1,10 @@
-// Foresight: importance with clairvoyance. When an epoch begins, its list is known to all nodes. A node keeps
-// the samples that count most for later epochs, and reads the others ahead in the order of their use, those
-// of low importance from packages that hold exactly what it will need together. Nothing is substituted.
-// What is read ahead takes the place of samples that are not used any more in the epoch, so a cache loses no
-// room to it. All nodes know all lists, so each knows what the others keep, and nothing of that leaves for
-// what is read ahead; a directory may tell it instead. Without losses, the same nodes keep the same samples
-// for ever, also when nodes depart: one that is back reads again what it keeps.
+// Foresight: importance with clairvoyance. When an epoch begins, all nodes know its list. A node keeps the
+// samples that count most for later epochs. It reads the others in advance, in the order of their use.
+// Samples of low importance come from packages that hold exactly those that it needs together. No sample is
+// replaced by another one. Samples that are read in advance get the room of samples without further use in
+// the epoch, so the cache loses no room. All nodes know all lists, so each knows what the others keep, and
+// does not evict what others rely on; a directory may say it instead. Without losses, the same nodes keep
+// the same samples throughout. A node that departs and comes back reads again what it keeps.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -95,7 +95,7 @@ class Foresight final : public CachePolicy {
     has_directory_ = true;
     for (const Holder& entry : holders) holder_[index(entry.id)] = static_cast<std::int16_t>(entry.node);
   }
-  /// One that joins has what it keeps by the next epoch.
+  /// A node that joins has read its samples before the next epoch.
   void on_peer(const PeerChange& change, Decisions&) override {
     is_away_[static_cast<std::size_t>(change.node)] = !change.joins;
     forget_owner(holder_, change);
@@ -123,7 +123,7 @@ class Foresight final : public CachePolicy {
   static std::size_t index(SampleId id) { return static_cast<std::size_t>(id); }
   std::size_t samples() const { return static_cast<std::size_t>(setting_.manifest.samples); }
 
-  /// While the samples that were read and not used fit into the window.
+  /// Reads ahead while the samples that were read and not used fit into the window.
   void read_ahead(Bytes room, Decisions& decisions) {
     for (Job& job : jobs_)
       for (; job.read < job.list.size(); ++job.read) {
@@ -144,8 +144,8 @@ class Foresight final : public CachePolicy {
       }
   }
 
-  /// What this node keeps for others and has not: it has come back, or got it in no epoch before. What it
-  /// uses itself in this epoch comes with that.
+  /// Finds the samples that this node keeps for others and does not have: it has come back, or never got
+  /// them in an epoch. Samples that it uses itself in this epoch come with their use.
   void find_missing(const Job& job) {
     missing_.clear();
     if (!plans_keepers()) return;
@@ -167,7 +167,7 @@ class Foresight final : public CachePolicy {
     }
   }
 
-  /// What counts for no later epoch and is not on a list leaves at once.
+  /// Samples that are not kept for a later epoch and are on no list leave now.
   void drop_useless(Decisions& decisions) {
     for (SampleId id = 0; id < setting_.manifest.samples; ++id)
       if (kept_.holds(id) && !is_lasting_[index(id)] && wanted_by_[index(id)] == 0)
@@ -176,8 +176,8 @@ class Foresight final : public CachePolicy {
 
   bool plans_keepers() const { return setting_.nodes > 1 && !has_directory_; }
 
-  /// Which node keeps which samples after this epoch: of those that it uses and nobody keeps, in the order of
-  /// its list, what fits. In this epoch, those that were planned before are there.
+  /// Plans which node keeps which samples after this epoch: in the order of its list, samples that it uses,
+  /// that no node keeps and that fit. In this epoch, the samples that were planned before are there.
   void plan_keepers(const EpochBegins& event) {
     for (std::size_t id = 0; id < keeper_.size(); ++id) {
       const std::int16_t keeper = keeper_[id];
@@ -219,7 +219,7 @@ class Foresight final : public CachePolicy {
     for (const auto& package : job.packages) decisions.write_package(package);
   }
 
-  /// What is read together with a sample: its package, or itself.
+  /// Collects the samples that are read together with a sample: its package, or the sample alone.
   void collect(const Job& job, SampleId id) {
     if (job.package_of.empty() || job.package_of[index(id)] == none) {
       unit_.push_back(id);
@@ -229,7 +229,7 @@ class Foresight final : public CachePolicy {
       if (!kept_.holds(each)) unit_.push_back(each);
   }
 
-  /// After its use in this epoch a sample stays only if it counts for later ones.
+  /// After its use in this epoch, a sample stays only if it is kept for later ones.
   void release(SampleId id, Bytes size, Decisions& decisions) {
     if (is_ahead_[index(id)]) {
       is_ahead_[index(id)] = false;
@@ -243,7 +243,7 @@ class Foresight final : public CachePolicy {
     else
       remove(id, size, decisions);
   }
-  /// For later epochs.
+  /// Whether the sample may be kept for later epochs.
   bool may_keep(SampleId id) const {
     if (!is_lasting_[index(id)]) return false;
     return plans_keepers() ? keeper_[index(id)] == setting_.node : holder_[index(id)] == nobody;
@@ -252,7 +252,7 @@ class Foresight final : public CachePolicy {
     if (setting_.nodes > 1) decisions.published.push_back(id);
     if (wanted_by_[index(id)] == 0) used_.push(id);
   }
-  /// Samples leave that were used, the first ones first; but not those that other nodes count on.
+  /// Evicts samples that were used, the first ones first, but not those on which other nodes rely.
   bool make_room(Bytes size, Decisions& decisions) {
     if (plans_keepers()) return size <= kept_.room();
     while (size > kept_.room()) {
@@ -277,17 +277,17 @@ class Foresight final : public CachePolicy {
   std::size_t package_;
   std::int64_t window_;  ///< bytes for samples that were read ahead
   Kept kept_;
-  std::vector<bool> is_lasting_;         ///< by id: counts for later epochs
+  std::vector<bool> is_lasting_;         ///< by id: kept for later epochs
   std::vector<bool> is_ahead_;           ///< by id: was read ahead and not used
   std::int64_t ahead_ = 0;               ///< bytes of those
   std::vector<std::int16_t> holder_;     ///< by id: another node that keeps it
   std::vector<std::int16_t> keeper_;     ///< by id: the node that keeps it after this epoch; empty: one node
-  std::vector<std::int64_t> planned_;    ///< by node: bytes of those
+  std::vector<std::int64_t> planned_;    ///< by node: bytes of samples with a keeper
   std::vector<bool> is_away_;            ///< by node
   std::vector<SampleId> missing_;        ///< see find_missing
-  bool has_directory_ = false;           ///< which tells who keeps what
-  std::vector<std::uint8_t> wanted_by_;  ///< by id: uses that are left in this epoch, of all nodes
-  IdQueue used_;                         ///< kept for later epochs, of no more use in this one
+  bool has_directory_ = false;           ///< a directory says which node keeps what
+  std::vector<std::uint8_t> wanted_by_;  ///< by id: remaining uses in this epoch, by all nodes
+  IdQueue used_;                         ///< kept for later epochs, without further use in this one
   std::vector<Job> jobs_;
   std::vector<SampleId> order_;  ///< scratch, as the next one
   std::vector<SampleId> unit_;

@@ -14,7 +14,8 @@ namespace {
 
 std::size_t index(SampleId id) { return static_cast<std::size_t>(id); }
 
-/// What each node uses in the whole run, in order. Ids take four bytes: all epochs are in memory at once.
+/// The samples that each node uses in the whole run, in order. Ids take four bytes, because all epochs are
+/// in memory together.
 std::vector<std::vector<std::uint32_t>> streams(const Setting& setting) {
   TANDEM_CHECK(setting.manifest.samples <= std::numeric_limits<std::uint32_t>::max(), "samples",
                setting.manifest.samples);
@@ -61,7 +62,7 @@ class Planner {
   FrequencyPlan take() && { return std::move(plan_); }
 
  private:
-  /// Sets `touched_`: what the node uses, the most frequent first.
+  /// Sets `touched_`: the samples of the node, the most frequent first.
   void count(const std::vector<std::uint32_t>& stream) {
     touched_.clear();
     for (std::size_t position = 0; position < stream.size(); ++position) {

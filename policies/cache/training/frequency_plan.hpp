@@ -1,5 +1,6 @@
-// What every node keeps that knows the samples of the whole run: those that it will use most often (NoPFS). A
-// pure function of the plan, the same on all nodes, so that each knows what the others keep.
+// The samples that every node keeps if all know the samples of the whole run: those that the node will use
+// most often (NoPFS). A pure function of the plan, the same on all nodes, so that each knows the samples of
+// the others.
 #pragma once
 
 #include <cstdint>
@@ -15,19 +16,21 @@ struct FrequencyPlan {
     SampleId id = 0;
     std::int8_t tier = 0;
   };
-  /// By node, in the order of their first use.
+  /// By node, its samples in the order of their first use.
   std::vector<std::vector<Kept>> of_node;
-  /// By id: of the nodes that keep it, the one that reads it from the store and gives it to the others: that
-  /// with the fastest tier, and of those the first to use it; shares.hpp's `nobody`: no node keeps it.
+  /// By id: the node that reads the sample from the store and gives it to the other nodes that keep it. It
+  /// has the fastest tier of them, and of equally fast ones the earliest use. `nobody` (shares.hpp): no node
+  /// keeps it.
   std::vector<std::int16_t> reader;
   std::vector<std::int8_t> reader_tier;  ///< by id, of that node
 };
 
-/// Each node fills its tiers, the fastest first, with the samples that it uses most often in all epochs;
-/// ties: those that it uses first. Pre: setting.plan.
+/// Each node fills its tiers, the fastest first, with the samples that it uses most often in all epochs, and
+/// of equally frequent ones those that it uses first. Pre: setting.plan.
 FrequencyPlan plan_by_frequency(const Setting& setting);
 
-/// A plan that keeps what the policies of several nodes derive from it, so that one process derives it once.
+/// A plan that stores the results that the policies of several nodes derive from it, so that one process
+/// derives them once.
 class SharedPlan : public Plan {
  public:
   /// plan_by_frequency(setting), made at the first call. Pre: the settings of all calls differ in `node`
@@ -35,7 +38,7 @@ class SharedPlan : public Plan {
   virtual std::shared_ptr<const FrequencyPlan> by_frequency(const Setting& setting) const = 0;
 };
 
-/// Of a shared plan what it keeps, of another one a new one.
+/// The stored one of a shared plan; otherwise a new one.
 std::shared_ptr<const FrequencyPlan> frequency_plan(const Setting& setting);
 
 }  // namespace tandem::cache

@@ -35,13 +35,13 @@ class Hoard final : public CachePolicy {
   void on_idle(Bytes room, Decisions& decisions) override { fill(room, decisions); }
 
   void on_want(const Want& want, Decisions& decisions) override {
-    // Caches are empty when a job begins, also one that is resumed in a later epoch.
+    // Caches are empty when a job begins, also when it is resumed in a later epoch.
     if (!first_epoch_) first_epoch_ = want.epoch;
     if (want.epoch > newest_epoch_) shares_.ask_again();
     newest_epoch_ = std::max(newest_epoch_, want.epoch);
     for (const auto& [id, size] : want.now) {
       const bool is_here = kept_.holds(id);
-      // While the owner reads its stripe, asking it would mostly be in vain.
+      // While the owner reads its stripe, it would not have most of the samples.
       const bool is_filled = fills_before_ || want.epoch > *first_epoch_;
       serve_from_owner(id, is_here, is_filled ? shares_.asked_for(id) : nobody, setting_.node, decisions);
       if (!is_here && shares_.owner_of(id) == setting_.node) kept_.keep(id, size, decisions);
@@ -58,7 +58,7 @@ class Hoard final : public CachePolicy {
   Bytes used(int) const override { return kept_.used(); }
 
  private:
-  /// Reads samples of the own stripe that fit, of at most `room` bytes.
+  /// Reads samples of the own stripe that fit, at most `room` bytes.
   void fill(Bytes room, Decisions& decisions) {
     stripe_.clear();
     for (; next_ < setting_.manifest.samples; ++next_) {

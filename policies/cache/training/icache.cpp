@@ -1,6 +1,6 @@
 // iCache (Chen, He, Xu, Zhang, Yang, Hu, Sun, Chen, HPCA 2023). The cache has two parts. The H-cache keeps
 // the samples of highest importance (loss). The L-cache is refilled in the background from packages of
-// samples of low importance; a wanted sample of low importance is replaced by one that is there.
+// samples of low importance. A wanted sample of low importance is replaced by one that is there.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -21,7 +21,7 @@ Substitution substitution_of(const std::string& name) {
   return name == "same-class" ? Substitution::same_class : Substitution::nearest;
 }
 
-/// What one job knows of the epoch it is in.
+/// The epoch in progress of one job.
 struct JobView {
   bool is_active = false;
   double benefit = 1.0;
@@ -121,7 +121,7 @@ class ICache final : public CachePolicy {
 
   void on_directory(std::span<const Holder> holders, Decisions&) override {
     if (!is_shared()) return;
-    // A node that hears of no other one does without.
+    // Made with the first entry: without other nodes it stays empty.
     if (holder_.empty()) holder_.resize(samples(), nobody);
     for (const Holder& entry : holders) holder_[index(entry.id)] = static_cast<std::int16_t>(entry.node);
   }
@@ -178,7 +178,7 @@ class ICache final : public CachePolicy {
     for (const SampleId id : event.lists[static_cast<std::size_t>(setting_.node)])
       job.low[index(id)] = event.low[index(id)] != 0;
   }
-  /// Frees the L-cache of samples that no job wants any more.
+  /// Removes samples that no job wants any more from the L-cache.
   void drop_unneeded(Decisions& decisions) {
     kept_.clear();
     for (SampleId id = substitutes_.take_any(); id >= 0; id = substitutes_.take_any()) {
@@ -198,12 +198,12 @@ class ICache final : public CachePolicy {
   bool is_low_of_any(SampleId id) const {
     return std::ranges::any_of(jobs_, [id](const JobView& job) { return job.wants_low(id); });
   }
-  /// A job will want it as a sample of low importance.
+  /// A job will want the sample as one of low importance.
   bool is_needed(SampleId id) const {
     return std::ranges::any_of(jobs_,
                                [id](const JobView& job) { return job.wants_low(id) && !job.has_had(id); });
   }
-  /// Where a sample comes from that is not here.
+  /// The place of a sample that is not here.
   Place elsewhere_of(SampleId id) const {
     if (holder_.empty() || holder_[index(id)] == nobody || holder_[index(id)] == setting_.node)
       return store();
@@ -218,16 +218,16 @@ class ICache final : public CachePolicy {
     }
     const Place from = elsewhere_of(asked);
     decisions.serve.push_back({asked, asked, from});
-    // What a peer holds is not kept twice.
+    // A sample that a peer holds is not kept twice.
     if (from.where == Where::store) admit(job, asked, decisions);
     return asked;
   }
 
-  /// While there is room, every sample; then, in an epoch of selected samples, those that are more important
-  /// than the least.
+  /// While there is room, admits every sample. Then, in an epoch of selected samples, admits samples that
+  /// are more important than the least important one.
   void admit(const JobView& job, SampleId id, Decisions& decisions) {
     const std::int64_t size = size_of(id);
-    // What the L-cache holds beyond its share leaves when it is delivered.
+    // Samples of the L-cache beyond its share leave when they are delivered.
     const std::int64_t room = std::min(high_capacity_, setting_.capacity().count() - low_used_);
     if (size > room) return;
     while (high_used_ + size > room) {
@@ -268,8 +268,8 @@ class ICache final : public CachePolicy {
     decisions.serve.push_back({asked, given, holds(given) ? tier(0) : elsewhere_of(given)});
     return given;
   }
-  /// The wanted sample has replaced another one before. A sample that was replaced is delivered instead, so
-  /// that each sample of the list is delivered once.
+  /// The wanted sample has replaced another one before. A sample that was replaced is delivered in its
+  /// place, so that each sample of the list is delivered once.
   static SampleId next_omitted(JobView& job, SampleId asked) {
     while (!job.omitted.empty()) {
       const SampleId id = job.omitted.front();
@@ -298,7 +298,7 @@ class ICache final : public CachePolicy {
     if (read.from.where == Where::store && high_.holds(read.id)) drop_high(read.id, decisions);
   }
 
-  /// Into values_, where several jobs share the cache.
+  /// Computes the aggregate importance in values_, if several jobs share the cache.
   void aggregate(JobView& job) {
     relative_importance(values_, order_, job.relative);
     weighed_.clear();
@@ -308,7 +308,7 @@ class ICache final : public CachePolicy {
     aggregate_importance(weighed_, values_);
   }
 
-  /// Adapts the split and the weights of jobs to what the epoch that ends showed.
+  /// Adapts the split and the weights of jobs by the results of the epoch that ends.
   void end_epoch(JobView& job) {
     if (adapts_ && job.low_wanted > 0) {
       const double on_demand = static_cast<double>(job.low_on_demand) / static_cast<double>(job.low_wanted);
@@ -342,7 +342,7 @@ class ICache final : public CachePolicy {
   std::vector<bool> is_low_;          ///< by id: in the L-cache
   std::vector<std::int16_t> holder_;  ///< by id: the node that published it; empty: none did
   std::vector<JobView> jobs_;
-  std::vector<float> values_;    ///< scratch: of the importance that comes next
+  std::vector<float> values_;    ///< scratch: the next importance
   std::vector<SampleId> order_;  ///< scratch
   std::vector<WeighedImportance> weighed_;
   std::vector<SampleId> kept_;  ///< scratch

@@ -22,7 +22,7 @@ class ImportanceHeap {
 
   bool holds(SampleId id) const { return place_.find(id) != IdIndex::none; }
   std::int64_t size() const { return std::ssize(here_); }
-  /// The value that counts now.
+  /// The value before or after renew(): the new values count when advance() has visited all samples.
   float importance(SampleId id) const { return values_[index(id)]; }
 
   /// Pre: a value for each sample.
@@ -33,7 +33,7 @@ class ImportanceHeap {
     built_ = 0;
     is_building_ = true;
   }
-  /// Visits at most `samples` of the samples that are here for the next heap. When all were visited, the new
+  /// Adds at most `samples` of the samples that are here to the next heap. When all were added, the new
   /// values count.
   void advance(std::size_t samples) {
     if (!is_building_) return;
@@ -58,7 +58,7 @@ class ImportanceHeap {
     const IdIndex::Row place = place_.find(id);
     TANDEM_CHECK(place != IdIndex::none, "id", id);
     const SampleId last = here_.back();
-    // The last one takes its place, which may have been visited.
+    // The last sample takes its place, which may have been visited already.
     if (is_building_ && place < built_ && built_ < here_.size() && last != id)
       push(next_heap_, {next_values_[index(last)], last});
     place_.erase(id);

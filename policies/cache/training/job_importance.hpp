@@ -1,4 +1,4 @@
-// The importance of samples for several jobs on one cache. Losses of different models cannot be compared, so
+// The importance of samples for several jobs on one cache. Losses of different models cannot be compared. So
 // each job ranks its samples, and the ranks are weighed by how much the cache saves the job.
 #pragma once
 
@@ -27,7 +27,7 @@ inline void relative_importance(std::span<const float> losses, std::vector<Sampl
     relative[static_cast<std::size_t>(order[rank])] = 1.0F - static_cast<float>(rank) / samples;
 }
 
-/// What one job says of each sample, and how much that counts.
+/// The importance of each sample for one job, and the weight of the job.
 struct WeighedImportance {
   std::span<const float> relative;  ///< by id
   double weight = 1.0;              ///< the benefit of the cache for the job

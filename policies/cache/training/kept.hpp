@@ -1,4 +1,4 @@
-// The samples that a training cache keeps in one tier, with their bytes. It decides nothing.
+// The samples that a training cache keeps in one tier, with their bytes. Makes no decisions.
 #pragma once
 
 #include "policies/cache/id_index.hpp"
@@ -29,7 +29,7 @@ class Kept {
     used_ = used_ - size;
   }
 
-  // The same as decisions.
+  // The same, and adds it to the decisions.
   bool keep(SampleId id, Bytes size, Decisions& decisions) {
     if (!insert(id, size)) return false;
     decisions.keep(id, size, tier_);
@@ -39,7 +39,7 @@ class Kept {
     remove(id, size);
     decisions.drop(id, size, tier_);
   }
-  /// Drops what was kept before it arrived and did not arrive.
+  /// Drops samples that were kept before they arrived and could not be read.
   void forget_failed(std::span<const Arrived> arrived, Decisions& decisions) {
     for (const Arrived& read : arrived)
       if (read.outcome != Arrived::Outcome::here && holds(read.id)) drop(read.id, read.size, decisions);

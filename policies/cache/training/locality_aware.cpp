@@ -1,7 +1,7 @@
-// Locality-aware loading (Yang, Cong, HiPC 2019). Each node keeps samples of its first list that fit. The
-// samples of a step's batches are divided anew: each node delivers those that it keeps, and what is left over
-// is dealt to the nodes that have too few. The samples of a step stay the same, only who delivers them
-// changes.
+// Locality-aware loading (Yang, Cong, HiPC 2019). Each node keeps the samples of its first list that fit.
+// The samples of a step's batches are divided anew: each node delivers those that it keeps, and the rest is
+// dealt to the nodes that have too few. The samples of a step stay the same; only the nodes that deliver
+// them change.
 #include <algorithm>
 
 #include "policies/cache/policies.hpp"
@@ -24,7 +24,7 @@ class LocalityAware final : public CachePolicy {
     Progress& job = jobs_[static_cast<std::size_t>(event.job)];
     job.lists.assign(event.lists.begin(), event.lists.end());
     job.taken = 0;
-    // Caches are empty when a job begins, also one that is resumed in a later epoch.
+    // Caches are empty when a job begins, also when it is resumed in a later epoch.
     is_first_ = event.epoch == first_epoch_;
   }
 

@@ -1,5 +1,6 @@
-// MinIO (Mohan, Phanishayee, Raniwala, Chidambaram, PVLDB 14(5), 2021). A sample is kept if there is room for
-// it in a tier, and never evicted. So in each epoch after the first, every sample in the cache is hit once.
+// MinIO (Mohan, Phanishayee, Raniwala, Chidambaram, PVLDB 14(5), 2021). A sample is kept if there is room
+// for it in a tier, and never evicted. So in each epoch after the first, every sample in the cache is hit
+// once.
 #include <algorithm>
 
 #include "policies/cache/policies.hpp"
@@ -26,7 +27,7 @@ class Minio final : public CachePolicy {
   void on_arrived(std::span<const Arrived> arrived, Decisions& decisions) override {
     for (Kept& each : kept_) each.forget_failed(arrived, decisions);
   }
-  /// What this node itself still holds as it begins is in its second tier.
+  /// As a node begins, the samples that it still holds are in its second tier.
   void on_directory(std::span<const Holder> holders, Decisions& decisions) override {
     for (const auto& [id, node] : holders)
       if (node == node_ && kept_.size() > 1 && !holds(id))

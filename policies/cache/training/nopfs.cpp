@@ -1,10 +1,10 @@
-// NoPFS (Dryden, Boehringer, Ben-Nun, Hoefler, SC 2021). The seed tells each node what all nodes will read
-// during the whole run. A node keeps the samples that it will read most often, the most frequent in its
-// fastest tier; it reads them ahead in the order of their first use, and others from the fastest of own
-// tiers, another node and the store. Of the nodes that keep a sample, one reads it from the store; a node
-// that is asked for a sample of its plan reads it at once, so nobody guesses how far another one is. The plan
-// stays when nodes depart: what a node that is away has to read comes from the store, and one that is back
-// reads its plan again.
+// NoPFS (Dryden, Boehringer, Ben-Nun, Hoefler, SC 2021). The seed determines what all nodes will read during
+// the whole run. A node keeps the samples that it will read most often, the most frequent in its fastest
+// tier. It reads them in advance in the order of their first use, and others from the fastest of own tiers,
+// another node and the store. Of the nodes that keep a sample, one reads it from the store. A node that is
+// asked for a sample of its plan reads it immediately, so no node guesses how far another one is. The plan
+// stays when nodes depart: samples that a departed node should read come from the store, and a node that is
+// back reads its plan again.
 #include <algorithm>
 #include <memory>
 #include <unordered_set>
@@ -34,7 +34,7 @@ class NoPfs final : public CachePolicy {
     for (const auto& [id, tier] : mine()) tier_of_plan_.insert(id, static_cast<IdIndex::Row>(tier));
   }
 
-  /// Reads all of the plan ahead.
+  /// Reads all samples of the plan in advance.
   void on_job(const JobChange& change, Decisions& decisions) override {
     if (change.state != JobChange::State::starts || std::exchange(has_started_, true)) return;
     for (std::size_t first = 0; first < mine().size(); first += block)
@@ -58,13 +58,13 @@ class NoPfs final : public CachePolicy {
 
   void on_peer(const PeerChange& change, Decisions&) override {
     departed_[static_cast<std::size_t>(change.node)] = !change.joins;
-    // One that is back reads its plan again.
+    // A node that is back reads its plan again.
     if (change.joins)
       std::erase_if(lost_,
                     [&](SampleId id) { return plan_->reader[static_cast<std::size_t>(id)] == change.node; });
   }
 
-  /// What its disk has kept, it need not read again where its plan has it on the disk.
+  /// Samples that the disk has kept need not be read again, if the plan has them on the disk.
   void on_directory(std::span<const Holder> holders, Decisions& decisions) override {
     for (const auto& [id, node] : holders) {
       const IdIndex::Row planned = tier_of_plan_.find(id);
@@ -77,7 +77,7 @@ class NoPfs final : public CachePolicy {
   Bytes used(int tier) const override { return kept_[static_cast<std::size_t>(tier)].used(); }
 
  private:
-  /// Samples of the plan, in the order of their first use, of which those from one place are read together.
+  /// Samples of the plan in the order of their first use. Those from one place are read together.
   static constexpr std::size_t block = 256;
 
   const std::vector<FrequencyPlan::Kept>& mine() const {
@@ -124,11 +124,11 @@ class NoPfs final : public CachePolicy {
   Manifest manifest_;
   int node_;
   std::shared_ptr<const FrequencyPlan> plan_;
-  IdIndex tier_of_plan_;    ///< of what this node plans to keep
+  IdIndex tier_of_plan_;    ///< of the samples that this node plans to keep
   std::vector<Kept> kept_;  ///< by tier
   bool has_started_ = false;
   std::vector<bool> departed_;         ///< by node
-  std::unordered_set<SampleId> lost_;  ///< that the node which should have them had not
+  std::unordered_set<SampleId> lost_;  ///< that their node should have had, and had not
   std::vector<Group> from_;            ///< scratch
 };
 

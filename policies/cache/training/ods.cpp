@@ -1,7 +1,7 @@
 // Opportunistic data sampling of Seneca (Desai, Jiao, Pei, Bhimani, Kim, FAST 2026). In each batch, samples
-// that miss change places with samples of the epoch that hit and that the job has not seen. A sample that all
-// jobs have used leaves, and a random one is read in its place. (Its division of the cache among encoded,
-// decoded and augmented data is not part of this policy.)
+// that miss change places with samples of the epoch that hit and that the job has not seen. A sample that
+// all jobs have used is evicted, and a random one is read in its place. Its division of the cache among
+// encoded, decoded and augmented data is not part of this policy.
 #include <algorithm>
 
 #include "policies/cache/policies.hpp"
@@ -31,14 +31,14 @@ class Ods final : public CachePolicy {
     Job& job = jobs_[static_cast<std::size_t>(event.job)];
     job.is_active = true;
     job.epoch = event.epoch;
-    // What this node's list has is due; it is not any more when it was delivered.
+    // The epoch still needs the samples of this node's list that were not delivered yet.
     for (const SampleId id : event.lists[static_cast<std::size_t>(setting_.node)])
       job.due_in[index(id)] = stamp(job);
   }
 
   void on_want(const Want& want, Decisions& decisions) override {
     Job& job = jobs_[static_cast<std::size_t>(want.job)];
-    // What this batch delivers itself is no candidate.
+    // Samples that this batch itself delivers are no candidates.
     for (const Sample& sample : want.now) job.due_in[index(sample.id)] = 0;
     for (const auto& [asked, size] : want.now) {
       SampleId given = asked;
@@ -59,7 +59,7 @@ class Ods final : public CachePolicy {
       if (read.outcome != Arrived::Outcome::here && kept_.holds(read.id)) remove(read.id, decisions);
   }
 
-  /// Fills the places of samples that left with random ones that a job has still to see.
+  /// Reads random samples that a job has not seen yet in the places of evicted ones.
   void on_idle(Bytes room, Decisions& decisions) override {
     for (int tried = 0; left_ > 0 && tried < 4 * probes; ++tried) {
       const auto id = static_cast<SampleId>(random_.below(place_.size()));
@@ -92,7 +92,7 @@ class Ods final : public CachePolicy {
   static std::size_t index(SampleId id) { return static_cast<std::size_t>(id); }
   static std::uint32_t stamp(const Job& job) { return static_cast<std::uint32_t>(job.epoch + 1); }
 
-  /// A random resident that is due, or the wanted sample.
+  /// A random resident that the epoch still needs, or the wanted sample.
   SampleId hit_for(const Job& job, SampleId asked) {
     for (int i = 0; i < probes && !residents_.empty(); ++i) {
       const SampleId id = residents_[random_.below(residents_.size())];
@@ -118,7 +118,7 @@ class Ods final : public CachePolicy {
   }
   void count_use(SampleId id, Decisions& decisions) {
     const auto active = std::ranges::count_if(jobs_, &Job::is_active);
-    // With one job, every use would be the last: the cache would keep nothing for the next epoch.
+    // With one job, every use would be the last one, and the cache would keep nothing for the next epoch.
     if (++uses_[index(id)] < active || active < 2) return;
     remove(id, decisions);
     ++left_;

@@ -1,5 +1,6 @@
-// Dynamic packages of iCache: samples of low importance that the store holds together, so that one sequential
-// read brings many. When the set of such samples changes, packages that lost too many of them are rewritten.
+// Dynamic packages of iCache: samples of low importance that the store holds together, so that one
+// sequential read brings many. When the set of such samples changes, packages that lost too many of them are
+// rewritten.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +13,7 @@
 
 namespace tandem::cache {
 
-/// Plans in small parts, as packages are asked for, so that no request waits for a change of the set.
+/// Plans in small parts, with each request for a package, so that no request waits for a change of the set.
 class Packages {
  public:
   /// A package is rewritten when fewer than `keep_share` of its samples are still wanted.
@@ -35,8 +36,8 @@ class Packages {
     pool_.clear();
   }
 
-  /// The next package to read, or none. `in_set(id)`: the sample belongs into packages; `wants(id)`: and it
-  /// is worth reading. Visits at most `effort` samples; packages that it writes are in the decisions.
+  /// The next package to read, or none. `in_set(id)`: the sample belongs into packages. `wants(id)`: it is
+  /// also worth reading. Visits at most `effort` samples. Packages that it writes are in the decisions.
   template <class InSet, class Wants>
   const std::vector<SampleId>* next(std::size_t effort, const InSet& in_set, const Wants& wants,
                                     Decisions& decisions) {

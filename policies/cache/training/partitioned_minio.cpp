@@ -1,7 +1,7 @@
-// Partitioned MinIO (Mohan, Phanishayee, Raniwala, Chidambaram, PVLDB 14(5), 2021). Each node keeps the first
-// samples of its own first list that fit, for ever. All know the lists, so each knows who keeps what without
-// messages, and reads from that node instead of the store. The shares stay when nodes depart: one that is
-// back reads its own again.
+// Partitioned MinIO (Mohan, Phanishayee, Raniwala, Chidambaram, PVLDB 14(5), 2021). Each node keeps the
+// first samples of its own first list that fit, and never evicts them. All nodes know the lists, so each
+// knows which node keeps what without messages, and reads from that node instead of the store. The shares
+// stay when nodes depart: a node that is back reads its share again.
 #include "policies/cache/policies.hpp"
 #include "policies/cache/training/kept.hpp"
 #include "policies/cache/training/shares.hpp"
@@ -40,8 +40,8 @@ class PartitionedMinio final : public CachePolicy {
 
   void on_peer(const PeerChange& change, Decisions&) override { shares_.note(change); }
 
-  /// What this node keeps is here when the first epoch has ended, unless the node has begun later: then it is
-  /// read. Room that is left is filled with copies of what others keep, in an order of this node's own.
+  /// The samples that this node keeps are here when the first epoch has ended. A node that has begun later
+  /// reads them. Free room is filled with copies of other nodes' samples, in this node's own order.
   void on_idle(Bytes room, Decisions& decisions) override {
     if (!first_epoch_ended_) return;
     for (; next_own_ < setting_.manifest.samples; ++next_own_) {
@@ -76,7 +76,7 @@ class PartitionedMinio final : public CachePolicy {
   bool has_owners_ = false;
   bool first_epoch_ended_ = false;
   SampleId next_own_ = 0;
-  std::vector<SampleId> copies_;  ///< candidates for the room that is left
+  std::vector<SampleId> copies_;  ///< candidates for the free room
   std::size_t next_copy_ = 0;
 };
 

@@ -1,6 +1,6 @@
 // Quiver (Kumar, Sivathanu, FAST 2020). A batch is formed of samples that hit among the next ones of the
-// epoch: hits come first, misses are put off, and each sample is still delivered once. The jobs of a data set
-// work on the same two chunks of it; the next chunk is read when all jobs have used one up.
+// epoch. Hits come first, misses are put off, and each sample is still delivered once. The jobs of a data
+// set work on the same two chunks of it. The next chunk is read when all jobs have used one up.
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -12,7 +12,7 @@
 namespace tandem::cache {
 namespace {
 
-/// Chunks of a data set in a random order, of which two are in the cache.
+/// Chunks of a data set in a random order. Two of them are in the cache.
 class Chunks {
  public:
   Chunks(const Setting& setting, Bytes chunk)
@@ -87,8 +87,8 @@ class Quiver final : public CachePolicy {
     std::array<std::int64_t, 2> used = {};  ///< samples of the two chunks, since each came
   };
 
-  /// The first samples ahead that are here, as many as the batch has misses; those of the older chunk first,
-  /// so that it is used up.
+  /// Finds the first samples ahead that are here, as many as the batch has misses. Samples of the older
+  /// chunk come first, so that it is used up.
   void find_hits(const Want& want) {
     hits_.clear();
     const auto misses = static_cast<std::size_t>(
@@ -111,7 +111,7 @@ class Quiver final : public CachePolicy {
     if (!is_here && !is_chunked_) kept_.keep(given, setting_.manifest.size_of(given), decisions);
   }
 
-  /// Replaces the older chunk when all jobs have used it up since it came, but for stragglers.
+  /// Replaces the older chunk when all jobs have used it up since it came, except for a few samples.
   void advance(Decisions& decisions) {
     if (std::ranges::none_of(jobs_, &Job::is_active)) return;
     while (loaded_ < 2 && loaded_ < chunks_.count()) load(loaded_++, decisions);

@@ -1,6 +1,6 @@
 // SHADE (Khan, Yazdani, Fu, Paul, Ji, Jian, Cheng, Butt, FAST 2023). A sample's weight is its rank by loss
-// within the batch that it was last trained in. The cache evicts the sample of least weight, then of least
-// frequency, for one that counts more; weights and frequencies of samples that left are remembered.
+// within the last batch in which it was trained. For a sample with more weight, the cache evicts the sample
+// of least weight, then of least frequency. Weights and frequencies of evicted samples are remembered.
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -40,7 +40,7 @@ class Shade final : public CachePolicy {
     }
   }
 
-  /// Ranks the samples of each batch since the last time.
+  /// Ranks the samples of each batch since the last call.
   void on_importance(int job, std::span<const float> losses, Decisions&) override {
     Trained& trained = batches_[static_cast<std::size_t>(job)];
     std::size_t begin = 0;
@@ -99,7 +99,7 @@ class Shade final : public CachePolicy {
 
   void admit(SampleId id, Bytes size, Decisions& decisions) {
     if (size > setting_.capacity()) return;
-    // Either all that must leave count less, or nothing leaves.
+    // Evicts only if all samples that must leave have less weight.
     Bytes room = kept_.room();
     for (auto least = order_.begin(); size > room; ++least) {
       if (!counts_more(id, std::get<SampleId>(*least))) return;

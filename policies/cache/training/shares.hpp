@@ -1,4 +1,4 @@
-// Which node keeps which samples, where the lists of the first epoch determine it: every node can compute the
+// Which node keeps which samples, if the lists of the first epoch determine it: every node can compute the
 // sets of all others without messages.
 #pragma once
 
@@ -13,8 +13,8 @@ namespace tandem::cache {
 
 inline constexpr std::int16_t nobody = -1;
 
-/// By id, the node that keeps it: each node keeps the samples of its list in order while they fit. Nodes have
-/// equal capacities.
+/// By id, the node that keeps the sample: each node keeps the samples of its list in order while they fit.
+/// Nodes have equal capacities.
 inline std::vector<std::int16_t> owners_by_first_use(std::span<const std::vector<SampleId>> lists,
                                                      const Manifest& manifest, Bytes capacity) {
   std::vector<std::int16_t> owners(static_cast<std::size_t>(manifest.samples), nobody);
@@ -36,7 +36,7 @@ inline void serve_from_owner(SampleId id, bool is_here, int owner, int self, Dec
   decisions.serve.push_back({id, id, is_here ? tier(0) : elsewhere ? peer(owner) : store()});
 }
 
-/// Owners that departed own nothing; a sample that its owner does not hold belongs to nobody.
+/// A departed owner owns nothing. A sample that its owner does not hold has no owner.
 inline void forget_owner(std::vector<std::int16_t>& owners, const PeerChange& change) {
   if (change.joins) return;
   for (auto& owner : owners)
@@ -48,8 +48,8 @@ inline void forget_owners(std::vector<std::int16_t>& owners, std::span<const Arr
       owners[static_cast<std::size_t>(read.id)] = nobody;
 }
 
-/// The owners of samples, of whom those are asked that are there. One that departs keeps its share: what it
-/// owns comes from the store, until it is back and reads that again.
+/// The owners of samples. Those that are there are asked. An owner that departs keeps its share: its samples
+/// come from the store until it is back and has read them again.
 class Shares {
  public:
   Shares(std::int64_t samples, int nodes)
@@ -57,13 +57,13 @@ class Shares {
         asked_(owners_),
         is_away_(static_cast<std::size_t>(nodes)) {}
 
-  /// By id.
+  /// `owners`: by id.
   void set_owners(std::vector<std::int16_t> owners) {
     owners_ = std::move(owners);
     ask_again();
   }
   int owner_of(SampleId id) const { return owners_[static_cast<std::size_t>(id)]; }
-  /// The owner if it is there, and was not asked for the sample in vain; or nobody.
+  /// The owner, if it is there and was not found to lack the sample; otherwise `nobody`.
   int asked_for(SampleId id) const { return asked_[static_cast<std::size_t>(id)]; }
 
   void note(const PeerChange& change) {
@@ -72,7 +72,7 @@ class Shares {
       if (owners_[id] == change.node) asked_[id] = change.joins ? owners_[id] : nobody;
   }
   void note(std::span<const Arrived> arrived) { forget_owners(asked_, arrived); }
-  /// For what they had not. They may have read it meanwhile.
+  /// Owners are asked again for samples that they lacked. They may have read them meanwhile.
   void ask_again() {
     for (std::size_t id = 0; id < owners_.size(); ++id) {
       const std::int16_t owner = owners_[id];

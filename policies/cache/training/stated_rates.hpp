@@ -1,4 +1,4 @@
-// What reads cost, as options of a policy that chooses the fastest place: so the numbers are part of the
+// Costs of reads, as options of a policy that chooses the fastest place. So the numbers are part of the
 // experiment, and every world and every replay has the same ones.
 #pragma once
 
@@ -22,8 +22,8 @@ inline constexpr const char* store_latency = "store_latency_us";
 
 std::vector<OptionSpec> rate_options();
 
-/// As the options state, and where they state nothing as Setting::rates says. A peer without a rate is never
-/// chosen. Errors: ConfigError if no rate of the store or of a tier is known.
+/// The rates that the options state, or else those of Setting::rates. A peer without a rate is never chosen.
+/// Errors: ConfigError if no rate of the store or of a tier is known.
 Rates stated_rates(const std::string& policy, const Setting& setting);
 
 }  // namespace tandem::cache

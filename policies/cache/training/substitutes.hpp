@@ -1,5 +1,5 @@
-// The samples of iCache's L-cache that may replace a wanted one: the oldest, the oldest of the same class, or
-// the nearest in importance. Nothing is allocated once it has held as many samples as ever.
+// The samples of iCache's L-cache that may replace a wanted one: the oldest, the oldest of the same class,
+// or the nearest in importance. Allocates nothing unless it holds more samples than ever before.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +31,7 @@ class IdQueue {
     items_.push_back(id);
   }
   void pop() { ++head_; }
-  /// Costs time for each item before it.
+  /// Takes time for each item before it.
   void erase(std::size_t i) {
     const auto begin = items_.begin() + static_cast<std::ptrdiff_t>(head_);
     std::move_backward(begin, begin + static_cast<std::ptrdiff_t>(i),
@@ -59,8 +59,8 @@ class Substitutes {
     if (line >= lines_.size()) lines_.resize(line + 1);
     lines_[line].push(id);
   }
-  /// Takes the best replacement for which `fits(id)`; those for which `is_gone(id)` are dropped on the way.
-  /// -1: none.
+  /// Takes the best replacement for which `fits(id)`. Drops those for which `is_gone(id)` on the way. -1:
+  /// none.
   template <class Fits, class IsGone>
   SampleId take(SampleId asked, float importance, const Fits& fits, const IsGone& is_gone) {
     if (mode_ == Substitution::nearest) return take_nearest({importance, asked}, fits, is_gone);
@@ -80,7 +80,7 @@ class Substitutes {
   }
 
  private:
-  /// Samples that do not fit (of another job) stay; beyond so many, the search ends.
+  /// Samples that do not fit (of another job) stay. After so many of them, the search ends.
   static constexpr std::size_t tried = 16;
   using Item = std::pair<float, SampleId>;
   using Items = std::set<Item>;

@@ -202,7 +202,7 @@ Family bathtub(const Observations& observations) {
       return alive > 0.0 ? std::log(alive) : -infinity;
     };
     const auto log_density = [&](double t) {
-      // From the time on at which F is 1 nobody can die.
+      // From the time on at which F is 1, no machine can die.
       if (survival(t) < 0.0) return -infinity;
       return std::log(a * (std::exp(-t / tau1) / tau1 + std::exp((t - b) / tau2) / tau2));
     };

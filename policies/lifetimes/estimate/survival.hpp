@@ -69,7 +69,7 @@ struct LogRank {
   std::vector<double> expected;  ///< if all groups had one distribution
 };
 
-/// Whether groups differ. Groups that are never at risk when somebody dies do not count. Source: Mantel
+/// Whether groups differ. Groups that are never at risk at the time of a death do not count. Source: Mantel
 /// (1966).
 LogRank log_rank(const std::vector<std::vector<Observation>>& groups);
 

@@ -1,5 +1,5 @@
 // ASP, asynchronous parallel SGD (Dean et al., NIPS 2012). Each gradient is applied on arrival and answered
-// with the model as it is then, so a gradient is on average as many updates old as there are other workers.
+// with the new model. On average, a gradient is as many updates old as there are other workers.
 #include "policies/sync/asynchronous/algorithms.hpp"
 #include "policies/sync/common/arrival_server.hpp"
 #include "policies/sync/common/entry_parts.hpp"

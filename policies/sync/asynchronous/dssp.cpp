@@ -64,7 +64,7 @@ class DsspServer final : public PushServer {
   };
   Worker& at(int worker) { return workers_[static_cast<std::size_t>(worker)]; }
 
-  /// Uses one step of the worker's credit, after granting credit if it is due.
+  /// Uses one step of the worker's credit. Grants credit first, if it is time for that.
   bool takes_credit(int worker) {
     std::int64_t& credit = at(worker).credit;
     if (credit == 0 && clocks_.lead(worker) > lower_ && clocks_.is_fastest(worker))

@@ -1,5 +1,5 @@
-// The server side of ASP and of algorithms that decide like ASP but update the model by a rule of their own:
-// each push is applied on arrival and answered with the model as it is then.
+// The server side of ASP, and of algorithms that decide like ASP but update the model by a rule of their
+// own. Each push is applied on arrival and answered with the new model.
 #pragma once
 
 #include "policies/sync/common/push_server.hpp"

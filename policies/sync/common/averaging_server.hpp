@@ -1,5 +1,5 @@
-// The server side that BSP and local SGD share: wait for all workers, update the model once by the weighted
-// mean, answer all. These algorithms differ in what the workers push.
+// The server side of BSP and local SGD: wait for all workers, update the model once by the weighted mean,
+// answer all. These algorithms differ in the payload of a push.
 #pragma once
 
 #include <string>

@@ -1,11 +1,11 @@
-// The barrier of all synchronous servers: which workers take part, and which have pushed in this round. A
-// push costs the same however many workers there are; only the end of a round visits the workers that pushed.
+// The barrier of all synchronous servers: which workers take part, and which have pushed in this round. The
+// cost of a push does not depend on the number of workers; only the end of a round visits the workers that
+// pushed.
 //
-// A round does not wait for a worker that has left; the worker's push of that round still counts, unless it
-// is dropped. A worker
-// that joins with the current model before the first push of a round is waited for in that round, otherwise
-// from the next round on. Until then its push counts if it is of the current model, and is dropped if it is
-// of an older one.
+// A round does not wait for a worker that has left; its push of that round still counts, unless it is
+// dropped. If a worker joins with the current model before the first push of a round, that round waits for
+// it; otherwise the next round is the first that does. Until then its push counts if it is of the current
+// model, and is dropped if it is of an older one.
 #pragma once
 
 #include <algorithm>
@@ -23,9 +23,9 @@ namespace tandem::sync {
 template <class Flags>
 class BasicBarrier {
  public:
-  /// Opens when the pushes of all workers that the round waits for have arrived.
+  /// Opens when the pushes of all workers for which the round waits have arrived.
   explicit BasicBarrier(int workers) : BasicBarrier(workers, std::numeric_limits<std::int64_t>::max()) {}
-  /// Opens when `quorum` pushes have arrived, or those of all workers that the round waits for.
+  /// Opens when `quorum` pushes have arrived, or those of all workers for which the round waits.
   BasicBarrier(int workers, std::int64_t quorum)
       : active_(static_cast<std::size_t>(workers), true),
         expected_(static_cast<std::size_t>(workers), true),
@@ -78,7 +78,7 @@ class BasicBarrier {
   /// The round waits for this worker, or has waited for it.
   bool expects(int worker) const { return expected_[index(worker)]; }
   std::int64_t active_count() const { return active_count_; }
-  /// There are workers that the round does not wait for, but the next one does.
+  /// The next round waits for some workers for which this round does not wait.
   bool has_newcomers() const { return !newcomers_.empty(); }
   /// A model of this version is older than that of the round.
   bool is_late(int version) const { return version < version_; }
@@ -87,9 +87,9 @@ class BasicBarrier {
     drop(event, decisions);
     if (is_active(event.worker) && !expects(event.worker)) expect_if_early(event.worker);
   }
-  /// At least one push has arrived, and the quorum or all pushes that the round waits for have.
+  /// At least one push has arrived; and the quorum, or all pushes for which the round waits.
   bool complete() const { return pushes() > 0 && (pushes() >= quorum_ || missing_ == 0); }
-  /// Ends the round: one update, then the new model for every worker that waits for it, in worker order.
+  /// Ends the round: one update, then the new model for every waiting worker, in worker order.
   void release(ServerDecisions& decisions) {
     decisions.emplace_back(Apply{});
     std::sort(arrivals_.begin(), arrivals_.end());
@@ -105,7 +105,7 @@ class BasicBarrier {
     ++version_;
   }
 
-  /// Errors: ConfigError when no barrier can have this state.
+  /// Errors: ConfigError for a state that is impossible for a barrier.
   void serialise(PolicyState& state) {
     state.flags("active", active_);
     state.flags("expected", expected_);

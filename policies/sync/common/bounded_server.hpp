@@ -1,5 +1,5 @@
-// The server side that SSP and DynSGD share: each push is applied on arrival, and answered once its worker is
-// at most `staleness` steps ahead of the slowest. The algorithms differ in how much a push counts.
+// The server side of SSP and DynSGD. Each push is applied on arrival. It is answered when its worker is at
+// most `staleness` steps ahead of the slowest. The algorithms differ in the factor on a push.
 #pragma once
 
 #include "policies/sync/common/clocks.hpp"
@@ -25,7 +25,7 @@ class BoundedServer : public PushServer {
   void serialise(PolicyState& state) override { clocks_.serialise(state); }
 
  private:
-  /// The factor on the update by this push. Called once for each push.
+  /// The factor on the update of this push. Called once for each push.
   virtual double scale_of(const Push& event) = 0;
 
   Clocks clocks_;

@@ -1,7 +1,7 @@
-// The server side that K-batch-sync and Rennala SGD share: gradients of the current model are collected from
-// any worker; a fixed number of them makes one update, and gradients of older models are dropped. Every push
-// is answered at once, so no worker waits. A gradient weighs as much as the samples that it is the mean of,
-// as in BSP and K-sync.
+// The server side of K-batch-sync and Rennala SGD. It collects gradients of the current model from any
+// worker. A fixed number of them makes one update. Gradients of older models are dropped. Every push is
+// answered immediately, so no worker waits. The weight of a gradient is the number of its samples, as in BSP
+// and K-sync.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ namespace tandem::sync {
 
 class CollectingServer : public PushServer {
  public:
-  /// `gradients`: of one model version that make an update.
+  /// `gradients`: the number of gradients of one model version for an update.
   explicit CollectingServer(std::int64_t gradients) : wanted_(gradients) {}
 
   void on_push(const Push& event, ServerDecisions& decisions) override {

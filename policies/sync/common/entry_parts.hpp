@@ -11,13 +11,13 @@
 
 namespace tandem::sync {
 
-/// A factory for a server policy that is constructed from the setting.
+/// Makes a server policy, which is constructed from the setting.
 template <class Server>
 std::unique_ptr<ServerPolicy> make_server(const Setting& setting) {
   return std::make_unique<Server>(setting);
 }
 
-/// A factory for a worker policy that is constructed from the setting, and the worker's index if it uses it.
+/// Makes a worker policy, which is constructed from the setting, and from the worker's index if it uses it.
 template <class Worker>
 std::unique_ptr<WorkerPolicy> make_worker(const Setting& setting, int worker) {
   if constexpr (std::is_constructible_v<Worker, const Setting&, int>)
@@ -29,10 +29,10 @@ std::unique_ptr<WorkerPolicy> make_worker(const Setting& setting, int worker) {
 /// Local steps of a round.
 inline int one_step(const Options&) { return 1; }
 inline int varying_steps(const Options&) { return 0; }
-/// As many as option "h" says.
+/// The value of option "h".
 inline int h_steps(const Options& options) { return static_cast<int>(options.integer("h")); }
 
-/// What algorithms with rounds and a barrier do.
+/// Membership of algorithms with rounds and a barrier.
 inline Membership by_rounds() {
   return {Membership::Bears::departures_and_arrivals,
           "a round ends without a worker that left, and waits for a newcomer from the next round on", true};

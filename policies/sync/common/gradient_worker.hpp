@@ -1,5 +1,5 @@
 // The worker side of BSP, ASP and all algorithms between them: push the gradient of every step, without a
-// local update. These algorithms differ in when the server answers, and with what.
+// local update. The algorithms differ in the time and the content of the server's answer.
 #pragma once
 
 #include "policies/sync/policy.hpp"

@@ -1,6 +1,5 @@
 // The worker side of local SGD and similar algorithms: a number of local steps, then an exchange of the
-// model's change. These algorithms differ in the number of steps and in what the mean change does to the
-// model.
+// model's change. The algorithms differ in the number of steps, and in the update by the mean change.
 #pragma once
 
 #include "policies/sync/policy.hpp"

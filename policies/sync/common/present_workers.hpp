@@ -13,7 +13,8 @@ class PresentWorkers {
  public:
   explicit PresentWorkers(int workers) : present_(static_cast<std::size_t>(workers), true) { count_all(); }
 
-  /// Workers that leave because the job has ended stay in the mean: its last pushes count like the others.
+  /// Workers that leave because the job has ended still count: its last pushes have the same weight as the
+  /// others.
   void on_push(const Push& event) { ended_ = ended_ || event.done >= 1.0; }
   void leave(int worker) {
     if (ended_ || !present_[static_cast<std::size_t>(worker)]) return;

@@ -1,4 +1,4 @@
-// The server side of algorithms whose workers push without asking first. As it is, it does not notice when
+// The server side of algorithms whose workers push without asking first. This class does nothing when
 // workers leave or join.
 #pragma once
 
@@ -15,7 +15,7 @@ class PushServer : public ServerPolicy {
   void on_joined(const Joined&, ServerDecisions&) override {}
 };
 
-/// Drops a push of an old model; its worker continues from the current one.
+/// Drops a push of an old model, and sends its worker the current one.
 inline void drop(const Push& event, ServerDecisions& decisions) {
   decisions.emplace_back(Discard{event.worker});
   decisions.emplace_back(Reply{event.worker});

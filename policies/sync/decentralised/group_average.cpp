@@ -66,7 +66,7 @@ class GroupAverageWorker final : public WorkerPolicy {
     if (!present_[static_cast<std::size_t>(self_)])
       throw ConfigError("policy state: expected worker " + std::to_string(self_) + " to be 'present'");
     state.column("order", order_, std::identity());
-    // Restored from a damaged file, it might not name this worker.
+    // The order of a damaged file might not name this worker.
     std::vector<int> sorted = order_;
     std::sort(sorted.begin(), sorted.end());
     for (std::size_t worker = 0; worker < sorted.size(); ++worker)

@@ -1,5 +1,5 @@
-// DiLoCo (Douillard et al., arXiv:2311.08105). Local SGD with hundreds of local steps in a round, whose mean
-// change goes through an outer optimiser with Nesterov momentum.
+// DiLoCo (Douillard et al., arXiv:2311.08105). Local SGD with hundreds of local steps in a round; an outer
+// optimiser with Nesterov momentum applies the mean change.
 #include "policies/sync/local_steps/algorithms.hpp"
 #include "policies/sync/local_steps/outer_momentum.hpp"
 

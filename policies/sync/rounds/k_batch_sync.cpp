@@ -1,7 +1,7 @@
 // K-batch-sync SGD (Dutta et al., AISTATS 2018). As K-sync, but a worker that has pushed computes another
-// gradient on the same model until K gradients of that model have arrived, so K may exceed the number of
-// workers. In the paper the other workers then restart at once; here they finish their batch and its gradient
-// is dropped (nothing interrupts a step). Details were not checked against the paper.
+// gradient on the same model until K gradients of that model have arrived. So K may exceed the number of
+// workers. In the paper the other workers then restart immediately. Here they finish their batch, and its
+// gradient is dropped: nothing interrupts a step. Details were not checked against the paper.
 #include "policies/sync/common/collecting_server.hpp"
 #include "policies/sync/common/entry_parts.hpp"
 #include "policies/sync/rounds/algorithms.hpp"

@@ -11,12 +11,11 @@ namespace tandem {
 
 using NameCatalog = Catalog<std::monostate>;
 
-/// Models include "synthetic" (given by its sizes) and "FILE.pt" (stands for files); collectives include
-/// "native" and "auto".
-/// Pre: not Names::none.
+/// Models include "synthetic" (given by its sizes) and "FILE.pt" (any such file); collectives include
+/// "native" and "auto". Pre: not Names::none.
 NameCatalog catalogue_of(Names names);
 
-/// How an experiment gives what is not in the catalogue; empty: it must be in it.
+/// How an experiment can use something that the catalogue does not have; empty: it cannot.
 std::string way_without_catalogue(Names names);
 
 }  // namespace tandem

@@ -5,7 +5,7 @@
 
 namespace tandem {
 
-/// Only one machine has a folder for each host. Errors: ConfigError.
+/// A folder for each host needs all hosts on one machine. Errors: ConfigError.
 void expect_commits_for_machines(const Experiment& experiment);
 
 }  // namespace tandem

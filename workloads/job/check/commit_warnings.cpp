@@ -133,7 +133,7 @@ void warn_of_short_lifetimes(const Job& job, std::vector<std::string>& warnings)
       job.checkpoints().commits.is_enabled() ? "checkpoint.options.interval" : "checkpoint.policy"));
 }
 
-/// Of the slowest part, as far as it is known: its disk, or what the policy is told. 0: not known.
+/// Time of the slowest part: the policy's cost_s, or what its disk needs. 0: not known.
 Seconds time_of_commit(const Job& job) {
   const CommitPlan& plan = job.checkpoints().commits;
   if (plan.options.values().contains("cost_s") && plan.options.real("cost_s") > 0.0)

@@ -132,8 +132,8 @@ class Checker {
               quote(checkpoint.options.begin()->first));
   }
 
-  /// Tensors give the number of parameters and, where they state it, the work: what is given besides must be
-  /// the same.
+  /// Tensors determine the number of parameters and, if they have it, the work: other keys for these must
+  /// agree.
   void take_tensors() {
     auto& workload = experiment_.workload;
     if (workload.synthetic_tensors.empty() || workload.model != "synthetic") return;

@@ -46,8 +46,8 @@ std::string absolute_path(const Assignment& assignment, const std::vector<fs::pa
   return fs::absolute(folders.front() / path).lexically_normal().string();
 }
 
-/// Replaces the path of a file with tensors by what the file lists, so that a resolved experiment does not
-/// depend on the file.
+/// Replaces the path of a file with tensors by its tensors, so that a resolved experiment does not depend on
+/// the file.
 void read_tensors(Assignment& assignment, const std::vector<fs::path>& folders) {
   Json& value = assignment.value;
   if (value.is_array() && value.size() == 1 && value.front().is_string()) value = value.front();
@@ -79,8 +79,8 @@ std::vector<Assignment> read_lifetime(Assignment& assignment, const std::vector<
   return options;
 }
 
-/// Makes paths absolute, and adds what single values stand for: the options of a lifetime file, the keys of a
-/// preset.
+/// Makes paths absolute, and adds the keys that single values imply: the options of a lifetime file, the
+/// keys of a preset.
 void resolve_layer(std::vector<Assignment>& assignments, const std::vector<fs::path>& folders) {
   std::vector<Assignment> options;
   for (auto& assignment : assignments) {

@@ -37,15 +37,15 @@ struct LocatedJob {
 
 /// An experiment with the places where its keys were set.
 struct LocatedExperiment {
-  Experiment experiment;  ///< not complete where there are jobs, which are
+  Experiment experiment;  ///< not complete if there are jobs, which are complete
   Locate locate;
   std::vector<LocatedJob> jobs = {};  ///< in their order in the file; empty: the experiment is one job
 };
-/// As load_experiment, then applies the variant (empty: none). With one, overrides need not suit the others.
-/// Key `jobs` makes it an experiment of several jobs.
+/// As load_experiment, then applies the variant (empty: none). Overrides then need not suit the other
+/// variants. Key `jobs` makes it an experiment of several jobs.
 LocatedExperiment load_located(const std::string& path, const Overrides& overrides,
                                const std::string& variant);
-/// As load_located. Errors: ConfigError, also for an experiment of several jobs.
+/// As load_located, for one job. Errors: ConfigError, also for an experiment of several jobs.
 LocatedExperiment load_located_job(const std::string& path, const Overrides& overrides,
                                    const std::string& variant);
 
@@ -53,10 +53,10 @@ LocatedExperiment load_located_job(const std::string& path, const Overrides& ove
 /// Relative paths are taken from the working directory. Errors: ConfigError.
 Experiment with_overrides(Experiment experiment, const Overrides& overrides, const std::string& place);
 
-/// Fills in placement defaults (workers: every host without another role) and checks the
-/// experiment against the platform: hosts exist, disks exist where needed, cache fits the disk and the memory
-/// of the host (<prop id="memory">), at least one worker, a server where the route needs one, options of the
-/// algorithm that are possible with so many workers. Errors: ConfigError, placed by `locate`.
+/// Fills in placement defaults (workers: every host without another role) and checks the experiment against
+/// the platform: hosts exist, disks exist where needed, the cache fits the disk and the memory of the host
+/// (<prop id="memory">), there is at least one worker, and a server if the route needs one, and options of
+/// the algorithm are possible with this number of workers. Errors: ConfigError, placed by `locate`.
 void resolve_placement(Experiment& experiment, const platforms::Description& platform, const Locate& locate);
 /// The same, with errors placed at the experiment's name.
 void resolve_placement(Experiment& experiment, const platforms::Description& platform);

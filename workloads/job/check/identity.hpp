@@ -1,4 +1,4 @@
-// What must be equal on all ranks before a job starts: ranks on several machines read the files of their own
+// What must be equal on all ranks before a job starts. Ranks on several machines read the files of their own
 // machine, and different models would train without an error. Knows nothing of messages.
 #pragma once
 
@@ -17,8 +17,7 @@ using JobIdentity = std::vector<std::pair<std::string, std::string>>;
 /// Errors: ConfigError for a file that cannot be read.
 JobIdentity identity_of(const Job& job);
 
-/// Against files that are not the same, not against forgers. Errors: ConfigError for a file that cannot be
-/// read.
+/// Detects files that differ, not forged ones. Errors: ConfigError for a file that cannot be read.
 std::string digest_of_file(const std::string& path);
 
 std::string to_text(const JobIdentity& identity);

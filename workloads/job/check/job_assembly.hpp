@@ -24,7 +24,7 @@ class PlatformReader {
   virtual platforms::Network network(const std::string& file, const std::vector<std::string>& hosts) = 0;
 };
 
-/// An experiment of one job with its platform, checked against each other.
+/// An experiment of one job and its platform, after both were checked together.
 struct LoadedJob {
   Experiment experiment;
   platforms::Description platform;

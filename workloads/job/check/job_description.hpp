@@ -1,5 +1,5 @@
-// What a job asks, and what its author may not have meant, in words: printed before the job starts. Pure text
-// from the job's parts.
+// The question of a job, and probable mistakes of its author, in words: printed before the job starts. Pure
+// text from the job's parts.
 #pragma once
 
 #include <string>
@@ -15,16 +15,16 @@ std::vector<std::string> question_of(const Job& job);
 /// The same, and a line about memory.
 std::vector<std::string> describe_job(const Job& job);
 
-/// What users of other programs may expect: one sentence or two each.
+/// Differences to other programs that users may not expect: one or two sentences each.
 std::vector<std::string> notes_of(const Job& job);
 
 /// By server shard; empty without servers.
 std::vector<std::string> shard_hosts(const Job& job);
 
-/// What is probably a mistake, though the job can be simulated: a model made for larger images, disks that
-/// nobody reads, a sampler that selects no samples, a device whose speed in the job's precision is not known,
-/// a server with much more of the model than the others. One sentence or two each, which also say what to
-/// change. Lack of memory is apart (memory_estimate.hpp), because a run refuses it.
+/// Probable mistakes in a job that can be simulated: a model made for larger images, disks that no rank
+/// reads, a sampler that selects no samples, a device whose speed in the job's precision is not known, a
+/// server with much more of the model than the others. One or two sentences each, which also say what to
+/// change. Lack of memory is separate (memory_estimate.hpp), because a run refuses it.
 std::vector<std::string> warnings_of(const Job& job);
 
 }  // namespace tandem

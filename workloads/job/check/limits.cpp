@@ -39,7 +39,7 @@ std::string needs_of(cache::Needs needs) {
   return cache::describe(needs);
 }
 
-/// What the names in braces stand for.
+/// The values of the names in braces.
 Values values_of(const Combination& all) {
   const auto& [experiment, chosen] = all;
   std::vector<std::string> routes;

@@ -1,5 +1,5 @@
-// Settings that do not work, as data: each is a row that says why, which key is refused, and what it would
-// have to be. Checks, tests, `tandem list limit` and the pages read the same rows, which are in
+// Settings that do not work, as data. Each row says which key is refused, why, and which value it would
+// need. Checks, tests, `tandem list limit` and the pages read the same rows, which are in
 // limits_of_training.cpp, limits_of_data.cpp, limits_of_machines.cpp and limits_that_warn.cpp.
 #pragma once
 
@@ -13,14 +13,15 @@
 
 namespace tandem {
 
-/// An experiment and what its names stand for. Of an experiment whose hosts are known, `placement` has them.
+/// An experiment and the entries that its names mean. Of an experiment whose hosts are known, `placement`
+/// has them.
 struct Combination {
   const Experiment& experiment;
   const ResolvedExperiment& chosen;
 
   bool is_real() const { return experiment.workload.math == Math::real; }
   bool is_over(sync::Route route) const { return experiment.sync.over == route; }
-  /// Every worker sums with all others: not with some of them, or with groups that vary.
+  /// Every worker sums with all others, not with some of them or with changing groups.
   bool exchanges_with_all() const;
   bool has_cache_nodes() const { return experiment.data.source == DataSource::storage; }
   /// The cache policy knows the list of each epoch, which begins for all workers of a cache node at the same
@@ -41,7 +42,7 @@ struct Limit {
   };
   struct Case {
     std::string key;  ///< "sync.overlap"
-    /// "none or backward". Here and in `because`, names in braces stand for values of the experiment:
+    /// "none or backward". Here and in `because`, names in braces are replaced by values of the experiment:
     /// "workers of {algorithm} exchange whole models". Those are `algorithm`, `over`, `routes`,
     /// `compression`, `cache`, `sampler`, `split`, `model`, `lifetime`, `policy` (of commits), `recovery`,
     /// `place` (of commits), `needs` (of the cache policy), `peers`, `parameters`, `workers`, `rounds`
@@ -54,11 +55,11 @@ struct Limit {
   };
 
   Kind kind;
-  std::string because;  ///< empty: what is expected says it
+  std::string because;  ///< empty: the expected value is reason enough
   std::vector<Case> cases;
 };
 
-/// What a kind means, as the heading of its limits.
+/// The meaning of a kind, as the heading of its limits.
 std::string describe(Limit::Kind kind);
 
 /// A part of the limits, and when they are checked.
@@ -73,7 +74,7 @@ const std::vector<Limit>& limits_of_data();
 const std::vector<Limit>& limits_of_machines();
 /// Of an experiment whose hosts are known.
 const std::vector<Limit>& limits_of_workers();
-/// Of a job beside others in one experiment, and of those that share their caches.
+/// Of one of several jobs in one experiment, and of jobs that share their caches.
 const std::vector<Limit>& limits_of_company();
 const std::vector<Limit>& limits_of_shared_caches();
 

@@ -1,4 +1,4 @@
-// Limits of machines that depart, of what follows, and of commits.
+// Limits of departures, of recovery, and of commits.
 #include "workloads/job/check/limits.hpp"
 #include "workloads/job/placement/host_lifetime.hpp"
 #include "workloads/job/placement/roster.hpp"
@@ -325,7 +325,7 @@ const std::vector<Limit>& limits_of_workers() {
   return all;
 }
 
-/// What one simulation or one launch of several jobs cannot do yet.
+/// Features that one simulation or one launch of several jobs does not have yet.
 const std::vector<Limit>& limits_of_company() {
   static const std::vector<Limit> all = {
       {Kind::unsupported,

@@ -36,7 +36,8 @@ Bytes largest_bucket(const ModelDescription& model) {
   return floats(largest);
 }
 
-/// Batches of a worker as cache nodes send them, and the records of one that it decodes or augments.
+/// Batches of a worker in the form in which cache nodes send them, and the records of one batch if it
+/// decodes or augments them.
 Bytes of_batches_from_storage(const DataPlan& data) {
   const Bytes requested = data.stored_batch() * (1 + data.prefetch());
   const bool makes_records = data.samples() != nullptr || data.augmentation().is_used();
@@ -56,7 +57,7 @@ Bytes of_worker_data(const Job& job, int worker) {
   return batches + record * (all ? samples : samples / workers + (worker < samples % workers ? 1 : 0));
 }
 
-/// Copies of the model that the exchange of a worker needs beside model and gradient.
+/// Copies of the model that the exchange of a worker needs in addition to model and gradient.
 int copies_of_exchange(const ExchangePlan& exchange) {
   const sync::UpdateRule rule = exchange.update_rule();
   const bool tied = std::holds_alternative<sync::ElasticTie>(rule);
@@ -142,7 +143,8 @@ Bytes of_run_lists(const Job& job) {
   return Bytes(4 * samples * epochs_of_run(job.spec().experiment, data.workers(), samples));
 }
 
-/// What a cache node has for each job that it serves: batches, and tables with an entry for each sample.
+/// The memory of a cache node for each job that it serves: batches, and tables with an entry for each
+/// sample.
 RankMemory of_cache_node_for_job(const Job& job) {
   constexpr std::int64_t delivered = 4;  // CacheEngine::JobState
   constexpr std::int64_t place = 8;      // NodeEpoch, of policies that let samples change places
@@ -155,7 +157,7 @@ RankMemory of_cache_node_for_job(const Job& job) {
   // The batches that are being sent, and the samples that were just read, for each of its workers. Those that
   // a store sends are received apart from the batch to which they belong.
   const bool has_stores = !job.roster().ranks_of(Role::store).empty();
-  // About as much goes to other nodes as comes from them.
+  // About as many samples are sent to other nodes as come from them.
   const std::int64_t asked = data.prefetch() + 1;
   const std::int64_t batches =
       data.prefetch() + 2 + (has_stores ? asked : 0) + (data.asks_peers() && nodes > 1 ? 2 * asked : 0);
@@ -180,7 +182,7 @@ RankMemory of_store(const Job& job) {
   return memory;
 }
 
-/// A list for each sample, whose entries stand for as many nodes as may hold it, and which grows by doubling.
+/// A list for each sample, with an entry for each node that may hold it. The list grows by doubling.
 RankMemory of_directory(const Job& job) {
   constexpr std::int64_t list = 24, entry = 16;
   const auto nodes = static_cast<std::int64_t>(job.roster().ranks_of(Role::cache_node).size());
@@ -283,7 +285,7 @@ Bytes of_channels_last_copies(const Job& job, Rank rank) {
   return floats(also_evaluates ? 2 * copied : copied);
 }
 
-/// What a rank that several jobs have in common (data.shared) needs for one to which it does not belong.
+/// The memory of a rank that several jobs share (data.shared) for a job to which it does not belong.
 RankMemory for_other_job(const Job& job, Rank rank) {
   return job.roster().assignment(rank).role == Role::cache_node ? of_cache_node_for_job(job) : of_store(job);
 }

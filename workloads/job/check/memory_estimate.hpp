@@ -18,7 +18,7 @@ struct RankMemory {
   Bytes model{0};
   Bytes gradient{0};     ///< of a worker; of a server, the sum of gradients, changes or models
   Bytes optimizer{0};    ///< momentum, or Adam's moments
-  Bytes algorithm{0};    ///< older models, changes, what a server holds for each worker
+  Bytes algorithm{0};    ///< older models, changes, a server's data for each worker
   Bytes buffers{0};      ///< of messages: received pieces, unsent errors of a compression
   Bytes activations{0};  ///< of one batch, kept for the backward pass, or of one batch of an evaluation
   /// Samples: the worker's shard, batches requested in advance, a cache with its tables of all samples; of a
@@ -40,7 +40,7 @@ RankMemory estimate_memory(const Job& job, Rank rank);
 /// many), the parts and the "total" in bytes, without the program.
 nlohmann::json describe_memory(const Job& job);
 
-/// What a host's ranks need together, compared with its memory.
+/// The memory that a host's ranks need together, and the memory of the host.
 struct HostMemory {
   std::string host;
   int ranks = 0;
@@ -49,12 +49,12 @@ struct HostMemory {
   std::string stated_by;  ///< the property of the platform file, or the device of the catalogue
   RankMemory largest;     ///< of the rank that needs most
 };
-/// The hosts whose ranks need more than <prop id="memory">, or on its GPU <prop id="tandem:device_memory">,
-/// or without the property the device's entry in the catalogue gives. Where none of them does, memory is
-/// enough. Errors: ConfigError for a property that is not a size.
+/// The hosts whose ranks need more memory than they have: <prop id="memory">, or on a GPU <prop
+/// id="tandem:device_memory">, or without the property the device's entry in the catalogue. Without any of
+/// these, memory is enough. Errors: ConfigError for a property that is not a size.
 std::vector<HostMemory> hosts_without_memory(const Job& job);
-/// The same for jobs that run at the same time on one platform, whose ranks are `ranks`. What jobs have in
-/// common (data.shared) needs memory for each of them. Pre: at least one job.
+/// The same for jobs that run at the same time on one platform, whose ranks are `ranks`. Shared parts of
+/// jobs (data.shared) need memory for each of them. Pre: at least one job.
 std::vector<HostMemory> hosts_without_memory(std::span<const Job> jobs, const JobRanks& ranks);
 
 /// "host 'node-1': 1 rank needs about 12 GB (activations 11 GB, ...), but <prop id=...> gives it 1 GiB".

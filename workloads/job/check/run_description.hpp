@@ -8,7 +8,7 @@
 
 namespace tandem {
 
-/// What is known of a run before it starts; of a measurement, neither network nor devices.
+/// The facts about a run that are known before it starts; for a measurement, without network and devices.
 /// `world`: "simulated" | "smpi" | "measured".
 RunInfo describe_run(const Job& job, const std::string& world);
 

@@ -1,5 +1,5 @@
-// How unequally a sharding policy loads the servers: what the busiest shard has of all bytes and messages,
-// under the chosen policy and under the others. Pure arithmetic.
+// How unequally a sharding policy loads the servers: the share of the busiest shard of all bytes and
+// messages, under the chosen policy and under the others. Pure arithmetic.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,8 @@ struct BusiestShard {
   double share() const { return static_cast<double>(amount) / static_cast<double>(total); }
 };
 
-/// Of a push, and of a reply. The two may be different shards.
+/// The busiest shards for a push, and for a reply: by bytes and by messages. The two may be different
+/// shards.
 struct ShardShares {
   std::string policy;
   int shards = 0;
@@ -32,15 +33,15 @@ struct ShardShares {
 /// Pre: some shard holds an element.
 ShardShares shares_of(const ShardLayout& layout, const std::string& policy);
 
-/// Those of the chosen policy first, then of the others in the order of the catalogue, with their default
-/// options. Pre: the model has an element.
+/// The shares of the chosen policy first, then of the others in the order of the catalogue, with their
+/// default options. Pre: the model has an element.
 std::vector<ShardShares> shares_of_policies(const ModelDescription& model, const ShardLayout& chosen,
                                             const std::string& policy);
 
-/// Among the others of shares_of_policies(), the policy to prefer: the chosen one gives its busiest shard
-/// more than 1.25 times an even share, and this one clearly less (a tenth). Where bytes are uneven, the least
-/// bytes, and of those that are within 2 % the fewest messages; otherwise the fewest messages, without more
-/// bytes. None: the chosen policy is even enough, or no policy gives less.
+/// The policy to prefer to the chosen one, among the others of shares_of_policies(). The chosen one gives
+/// its busiest shard more than 1.25 times an even share, and the other one clearly less (a tenth). Where
+/// bytes are uneven, it has the least bytes, and of those within 2 % the fewest messages. Otherwise it has
+/// the fewest messages, without more bytes. None: the chosen policy is even enough, or no policy gives less.
 std::optional<ShardShares> better_policy(const std::vector<ShardShares>& policies);
 
 /// For run.json: "busiest": {"bytes": busiest, "messages": busiest}, "others": [{"policy", "bytes",

@@ -22,7 +22,7 @@ using Json = nlohmann::json;
 
 Json value_of(const LocatedJob& job, const ExperimentKey& key) {
   Json value = written_value(key, job.experiment);
-  // What the cache saves a job is its own.
+  // The benefit of the cache may differ from job to job.
   if (value.is_object()) value.erase("benefit");
   return value;
 }
@@ -49,7 +49,7 @@ void expect_alike(const LocatedJob& first, const LocatedJob& job) {
            '\'' + std::to_string(job.experiment.seed) + '\'');
 }
 
-/// What a cache saves is measured against the other jobs.
+/// The benefit of a cache is measured against the other jobs.
 void check_probe(const LocatedJob& job) {
   if (const auto steps = probe_steps(job.experiment.data); steps > 0)
     refuse(job, "data.cache_options.probe", "0, because no other job shares the cache nodes (data.shared)",

@@ -7,8 +7,8 @@
 
 namespace tandem {
 
-/// Errors: ConfigError naming a job, the key, what it should be as another job has it, and what it is; also
-/// for cache policies and ways to other nodes that know the lists of one job only.
+/// Errors: ConfigError naming a job, the key, its value in another job, and its value in this one; also for
+/// cache policies and ways to other nodes that know the lists of one job only.
 void check_sharing(const std::vector<LocatedJob>& jobs);
 
 }  // namespace tandem

@@ -10,8 +10,8 @@
 
 namespace tandem {
 
-/// By worker: the index, among the cache nodes, of the one that serves it: one on the worker's own host,
-/// which needs no network; where there is none, the nodes take turns. Workers of a host share its nodes
+/// By worker: the index, among the cache nodes, of the node that serves it. That is one on the worker's own
+/// host, which needs no network. Without one there, the nodes take turns. Workers of a host share its nodes
 /// evenly. Pre: there is a cache node.
 inline std::vector<std::size_t> nodes_of_workers(const Roster& roster) {
   struct Host {

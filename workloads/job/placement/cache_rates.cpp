@@ -78,7 +78,7 @@ class RatesOfPlatform {
  private:
   const Hosts& nodes() const { return experiment_.placement.cache_nodes; }
 
-  /// Of the first disk of each host, which so many read at the same time.
+  /// Rate of the first disk of each host, if `readers` nodes read it at the same time.
   cache::Rate disk_of(const Hosts& hosts, double readers) const {
     Slowest slowest;
     for (const auto& name : hosts) {

@@ -1,5 +1,5 @@
-// What reads of cache nodes cost on a platform, for cache policies that choose the fastest place. It is
-// computed once, when an experiment meets its platform, and becomes part of the experiment.
+// Costs of reads of cache nodes on a platform, for cache policies that choose the fastest place. They are
+// computed once, when an experiment and its platform are known, and become part of the experiment.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The lifetime models of machines by their host: what the host says of its own, its group, or the experiment.
+// The lifetime models of machines by their host: from the host's own property, its group, or the experiment.
 #pragma once
 
 #include <map>
@@ -18,10 +18,10 @@ struct LifetimeModel {
   auto operator<=>(const LifetimeModel&) const = default;
 };
 
-/// What the platform file says of lifetimes on the host (property tandem:lifetime); empty: nothing.
+/// The property tandem:lifetime of the host in the platform file; empty: it has none.
 std::string lifetime_text_of(const platforms::Host& host);
 
-/// Whether a lifetime of the host's own lets its machines depart.
+/// Whether the host's own lifetime lets its machines depart.
 bool has_own_departures(const platforms::Host& host);
 
 /// The models by properties of hosts (option by_host of the lifetime model); empty: all have the same.
@@ -33,9 +33,9 @@ struct LifetimeGroup {
   LifetimeModel model;
 };
 
-/// Of "region=eu device=k80: weibull scale=2h; region=US%20East device=k80: never": names and values may be
-/// percent-encoded.
-/// Errors: ConfigError naming the group, what was expected and found, also for a model or an option.
+/// Groups of a text such as "region=eu device=k80: weibull scale=2h; region=US%20East device=k80: never".
+/// Names and values may be percent-encoded. Errors: ConfigError naming the group, what was expected and
+/// found, also for a model or an option.
 std::vector<LifetimeGroup> lifetime_groups_of(const std::string& text);
 
 class LifetimesOfHosts {
@@ -43,16 +43,16 @@ class LifetimesOfHosts {
   /// Errors: ConfigError for bad groups.
   explicit LifetimesOfHosts(const Experiment::Transience& transience);
 
-  /// Of a machine of a worker: the host's own, that of the host's group, or the experiment's; the first that
-  /// there is. Errors: ConfigError for a bad text of the host, and for a host without a group if there are
-  /// groups.
+  /// The model of a machine of a worker: the first that exists of the host's own, that of the host's group,
+  /// and the experiment's. Errors: ConfigError for a bad text of the host, and for a host without a group if
+  /// there are groups.
   LifetimeModel of(const platforms::Host& host) const;
 
   /// Machines of hosts without workers depart only if they have a lifetime of their own. Errors: as of().
   bool may_depart(const platforms::Host& host, bool has_worker) const;
 
-  /// A machine of a worker there never departs: the model is never, or fixed without options.
-  /// Errors: as of().
+  /// A machine of a worker on the host never departs: the model is never, or fixed without options. Errors:
+  /// as of().
   bool stay(const platforms::Host& host) const;
 
  private:

@@ -15,14 +15,14 @@ namespace tandem {
 struct RankedJob {
   const Roster* roster = nullptr;
   Seconds start{0};     ///< when it begins
-  bool shares = false;  ///< its cache nodes and stores, with the other jobs that do
+  bool shares = false;  ///< it shares its cache nodes and stores with the other jobs that share
 };
 
 class JobRanks {
  public:
   /// Pre: jobs that share have equally many cache nodes and equally many stores.
   explicit JobRanks(std::span<const RankedJob> jobs);
-  /// The same from what `of` returned for each job.
+  /// The same, from the results of `of` for each job.
   JobRanks(std::vector<std::vector<Rank>> ranks_of_jobs, std::span<const Seconds> starts);
 
   int size() const { return static_cast<int>(places_.size()); }
@@ -35,11 +35,11 @@ class JobRanks {
     Rank rank = 0;  ///< of the job
     bool operator==(const Place&) const = default;
   };
-  /// In each of the jobs that it serves; first in that to which it belongs.
+  /// The places of the rank in each of the jobs that it serves; first in the job to which it belongs.
   std::span<const Place> places(Rank rank) const { return places_[static_cast<std::size_t>(rank)]; }
-  /// In the job to which it belongs.
+  /// The place in the job to which it belongs.
   const Place& own(Rank rank) const { return places(rank).front(); }
-  /// Its own job has it in common with others.
+  /// The rank serves several jobs.
   bool is_shared(Rank rank) const { return places(rank).size() > 1; }
   /// Some jobs have ranks in common.
   bool any_shared() const { return !of_shared_.empty(); }
@@ -50,8 +50,8 @@ class JobRanks {
   /// job that it serves.
   std::span<const Rank> addresses(Rank rank) const;
 
-  /// When the job has ended, where each rank has ended at `ends`. What jobs have in common ends with the last
-  /// of them, and counts for that one.
+  /// The end of the job, if each rank has ended at `ends`. Shared ranks end with the last of their jobs, and
+  /// count for that job.
   Seconds end(std::size_t job, std::span<const Seconds> ends) const;
 
  private:

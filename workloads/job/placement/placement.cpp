@@ -84,7 +84,7 @@ class Placer {
     return names;
   }
 
-  /// If a host has that name, the host is meant, not the word.
+  /// If a host has that name, the text is the host, not the word.
   void take_word_for_servers() {
     const auto is_word = [&](const std::string& word) {
       const auto names = host_names();
@@ -256,8 +256,8 @@ class Placer {
     }
   }
 
-  /// A profile holds times of the precision in which it was measured. Real mathematics has the precision that
-  /// it is told; what its devices are emulated with is a warning of the job.
+  /// A profile holds times of the precision in which it was measured. Real mathematics uses the precision of
+  /// the experiment. If its devices are emulated with another one, the job has a warning.
   void check_precision() const {
     const auto& workload = experiment_.workload;
     const bool is_measured =
@@ -344,8 +344,8 @@ class Placer {
               quote(experiment_.recovery.least));
   }
 
-  /// A job that starts again waits for all workers, unless it is told with how few it may continue. Options
-  /// of the algorithm may need more.
+  /// A job that starts again waits for all workers, unless recovery.least says with how few it may continue.
+  /// Options of the algorithm may need more.
   void check_least() {
     const auto workers = static_cast<int>(placement_.workers.size());
     int& least = experiment_.recovery.least;
@@ -363,7 +363,7 @@ class Placer {
     }
   }
 
-  // Server shards finish the same rounds, but at different times.
+  // Server shards finish the same rounds at different times.
   void check_progress() const {
     const auto& chosen = algorithm();
     if (!chosen.make.uses_done || placement_.servers.size() < 2) return;

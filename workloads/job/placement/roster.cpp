@@ -76,8 +76,8 @@ Roster::Roster(const Experiment& experiment) : first_workers_(experiment.placeme
   }
   if (experiment.evaluate_every > 0 && placement.evaluator != first_worker_evaluates)
     add(Role::evaluator, {placement.evaluator});
-  // Next to what all need, too; without servers, nothing else may be there. A job that starts again
-  // is supervised from outside.
+  // In addition to the hosts that all need; without servers, nothing else may be there. A job that starts
+  // again is supervised from outside.
   if (experiment.continuation() == Continuation::in_place && !placement.servers.empty())
     add(Role::steward, {placement.servers.front()});
   if (!experiment.checkpoint.policy.empty() && experiment.checkpoint.to == CommitPlace::buddy)

@@ -16,7 +16,7 @@ namespace tandem {
 /// A value of placement.evaluator: no rank of its own evaluates, but the first worker.
 inline constexpr const char* first_worker_evaluates = "first-worker";
 
-/// What one rank does, and where.
+/// The role of one rank, and its place.
 struct RankAssignment {
   enum class Role {
     worker,
@@ -54,23 +54,23 @@ class Roster {
   /// In ascending order. The memory is the roster's.
   std::span<const Rank> ranks_of(Role role) const { return ranks_[static_cast<std::size_t>(role)]; }
   std::span<const Rank> workers() const { return ranks_of(Role::worker); }
-  /// Those that are there as the job begins: the first ones. The others' slots are for spares.
+  /// The workers that are there as the job begins: the first ones. The other slots are for spares.
   std::span<const Rank> first_workers() const { return workers().first(first_workers_); }
   std::span<const Rank> servers() const { return ranks_of(Role::server); }
-  /// The worker that counts for all, and writes checkpoints, where no server does.
+  /// The worker with the duties of one for all. It writes checkpoints if no server does.
   Rank first_worker() const { return workers().front(); }
   /// The ranks that have a server policy: the servers, or the coordinator of an all-reduce. May be empty.
   std::span<const Rank> deciders() const;
   /// The decider that answers reports and ends the job: the first one. None: workers decide alone.
   std::optional<Rank> coordinator() const;
-  /// Says who is present, where machines may depart; otherwise none.
+  /// The rank that says who is present, if machines may depart; otherwise none.
   std::optional<Rank> steward() const;
-  /// One on each host of workers, servers or the coordinator: keeps copies of the commits of the host before
-  /// it, the first one those of the last. None: commits are not in memory.
+  /// One keeper on each host of workers, servers or the coordinator: keeps copies of the commits of the host
+  /// before it (the first one those of the last). None: commits are not in memory.
   std::span<const Rank> keepers() const { return ranks_of(Role::keeper); }
-  /// Knows which cache node holds which sample; none without data.peers: directory.
+  /// The rank that knows which cache node holds which sample; none without data.peers: directory.
   std::optional<Rank> directory() const;
-  /// None: nobody evaluates, or the first worker does (CheckpointPlan::evaluator).
+  /// None: no rank evaluates, or the first worker does (CheckpointPlan::evaluator).
   std::optional<Rank> evaluator() const;
 
  private:

@@ -1,4 +1,5 @@
-// Whether the ranks of a job that have to stay are on hosts that stay, as recovery.provisioning tiers asks.
+// Whether the ranks of a job that have to stay are on hosts that stay, as recovery.provisioning tiers
+// requires.
 #pragma once
 
 #include "platforms/description.hpp"
@@ -7,7 +8,7 @@
 
 namespace tandem {
 
-/// Errors: ConfigError naming the rank that is not, and its host.
+/// Errors: ConfigError naming a rank on another host, and that host.
 void check_stable_roles(const Experiment& experiment, const platforms::Description& platform,
                         const Roster& roster);
 

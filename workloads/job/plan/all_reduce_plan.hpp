@@ -15,7 +15,7 @@
 
 namespace tandem {
 
-/// The collective that has no schedule: the library's own in a real run, one operation with a predicted time
+/// The collective without a schedule: the library's own in a real run, one operation with a predicted time
 /// in a simulation.
 inline constexpr const char* native_all_reduce = "native";
 /// For each bucket, the schedule with the lowest predicted time.
@@ -32,7 +32,7 @@ struct AllReducePlan {
   int rings() const { return 1 + static_cast<int>(copies.size()); }
 };
 
-/// Workers that sum together by a plan. Data that their schedules share is computed once, so all members
+/// Workers that sum together by a plan. The data that their schedules share is computed once, so all members
 /// should use one group object.
 class AllReduceGroup {
  public:
@@ -42,7 +42,7 @@ class AllReduceGroup {
   /// The schedule of member `self` for a bucket. None: the library's own all-reduce.
   std::optional<collectives::Schedule> schedule(std::size_t bucket, int self, std::int64_t elements) const;
   /// The schedule of an all-gather of `elements` elements of each member, stored in the order of `gathered`.
-  /// None: the library's own, for which that is the order of members.
+  /// None: the library's own all-gather, which stores them in the order of members.
   std::optional<collectives::Schedule> gather(std::size_t bucket, int self, std::int64_t elements) const;
   const std::vector<int>& gathered() const { return arrangement_.order; }
   int size() const { return static_cast<int>(arrangement_.order.size()); }
@@ -66,13 +66,13 @@ void check_plan(const AllReducePlan& plan, std::size_t workers, std::size_t buck
 /// "auto picked ring for 3 buckets and tree for 1, 2 rings, workers in the order of the network".
 std::string describe(const AllReducePlan& plan);
 
-/// What the plan depends on.
+/// Everything on which the plan depends.
 struct AllReduceSetting {
   std::string collective;          ///< of collectives::catalog(), native_all_reduce or cheapest_all_reduce
   bool by_rank = false;            ///< whether workers keep the order of their ranks
   std::vector<std::string> hosts;  ///< by worker
   std::vector<std::int64_t> bucket_elements;
-  std::function<Seconds(int worker, Bytes size)> reduce;  ///< how long a worker sums
+  std::function<Seconds(int worker, Bytes size)> reduce;  ///< time in which a worker sums
   int rings = 1;                                          ///< copies of the collective; 0: as many as pay
 };
 /// Most copies of a collective.

@@ -1,4 +1,4 @@
-// The policy of a cache node, as the experiment of a job asks for it.
+// The policy of a cache node, by the experiment of a job.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +12,20 @@ namespace tandem {
 struct CacheNodePlace {
   int node = 0;  ///< among the cache nodes
   int nodes = 1;
-  int jobs = 1;                       ///< that the nodes serve
+  int jobs = 1;                       ///< jobs that the nodes serve
   const cache::Plan* plan = nullptr;  ///< of the whole run, for policies that need it
 };
 
-/// Of the policy, with defaults for those that are not stated.
+/// Options of the policy, with defaults for those that are not stated.
 Options cache_options(const Experiment::Data& data);
 
-/// What the cache saves a job, for policies that weigh jobs by it (JobChange::benefit): as it is stated; and
-/// the steps in each phase of a BenefitProbe, if it is to be measured: 0: not.
+/// The benefit of the cache for a job, for policies that weigh jobs by it (JobChange::benefit): the stated
+/// share. The next function: steps in each phase of a BenefitProbe, if it is to be measured; 0: it is not.
 double stated_benefit(const Experiment::Data& data);
 std::int64_t probe_steps(const Experiment::Data& data);
 
-/// With the owners of samples, where nodes share their caches by them. `seed`: of the experiment. What the
-/// manifest views must outlive the policy.
+/// The policy, with the owners of samples if nodes share their caches by them. `seed`: of the experiment.
+/// The manifest's views must outlive the policy.
 std::unique_ptr<cache::CachePolicy> make_cache_policy(const Experiment::Data& data, std::uint64_t seed,
                                                       const cache::Manifest& manifest,
                                                       const CacheNodePlace& place);

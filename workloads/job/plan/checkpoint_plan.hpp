@@ -24,18 +24,18 @@ struct CommitAnnouncement {
     stream     ///< the rank that decides sends a message about each round
   };
   By by = By::nobody;
-  /// Rounds from one commit to the next, where ranks count them: all ranks, or with replies all of several
-  /// servers. 0: none does.
+  /// Rounds from one commit to the next, if ranks count them: all ranks, or with replies all of several
+  /// servers. 0: no rank counts.
   std::int64_t every = 0;
-  /// The rank that decides does so that many rounds before the commit, so that every rank knows of it when it
-  /// gets there: always with a stream. With replies, other servers learn of it from the pushes that follow.
+  /// How many rounds before the commit it is decided, so that every rank knows of it in time: always with a
+  /// stream. With replies, other servers learn of it from the pushes that follow.
   int ahead = 0;
 
   bool has_replies() const { return by == By::replies; }
   bool has_replies_ahead() const { return has_replies() && ahead > 0; }
 };
 
-/// The states that a job commits as its checkpointing policy decides.
+/// The states that a job commits by its checkpointing policy.
 struct CommitPlan {
   std::string policy;  ///< of checkpointing::catalog(); empty: states are saved with the checkpoints
   checkpointing::Factory make = nullptr;
@@ -47,31 +47,31 @@ struct CommitPlan {
   int keep_every = 0;                   ///< rounds of a span whose first commit remains, too; 0: none
   CommitAnnouncement announced = {};
   Rank decider = 0;              ///< runs the policy
-  std::vector<Rank> parts = {};  ///< the ranks without whose state a commit is not complete
-  /// Workers come and go, and have the model: those that are present commit together, and the first of them
-  /// decides. A coordinator writes its part before it replies: it counts the rounds too, or learns of the
-  /// commit from the push of the one that decides.
+  std::vector<Rank> parts = {};  ///< the ranks whose states make a commit complete
+  /// Workers come and go, and have the model: the present ones commit together, and the first of them
+  /// decides. A coordinator writes its part before it replies. It counts the rounds too, or learns of the
+  /// commit from the push of the worker that decides.
   bool by_members = false;
-  bool at_end = false;  ///< a commit follows the last round, where the ranks know it
+  bool at_end = false;  ///< a commit follows the last round, if the ranks know it in time
 
-  bool commits_on_warning = false;  ///< the policy may do so, and ranks may be warned
-  bool are_parts_apart = false;     ///< not all ranks see the files of all
+  bool commits_on_warning = false;  ///< the policy may commit on warnings, and ranks may be warned
+  bool are_parts_apart = false;     ///< ranks do not see the files of all others
 
   bool is_enabled() const { return !policy.empty(); }
   /// Commits are lost with the machines that have them.
   bool are_on_machines() const { return to != CommitPlace::directory; }
   bool are_in_memory() const { return to == CommitPlace::buddy; }
-  /// No rank counts the rounds of commits by itself: a commit may follow any round.
-  /// Where workers come and go, one that joins or is behind would not learn that the job has ended.
+  /// No rank counts the rounds of commits by itself, so a commit may follow any round. Not if workers come
+  /// and go: one that joins or is behind would not learn that the job has ended.
   bool may_be_requested() const { return is_enabled() && !by_members && announced.every == 0; }
 };
 
 struct CheckpointPlan {
   std::string directory;         ///< the result directory
   std::int64_t every = 0;        ///< rounds between checkpoints; 0: none
-  std::int64_t first_round = 0;  ///< after which this run begins; above 0 where a job is resumed
+  std::int64_t first_round = 0;  ///< the round after which this run begins; above 0 if the job is resumed
   bool has_model = false;        ///< mathematics is real: there are values to write
-  /// Ranks may save their states: where mathematics is modelled they have no vectors, and are for a job that
+  /// Ranks may save their states. With modelled mathematics states have no vectors, and serve a job that
   /// starts again.
   bool has_states = false;
   Rank writer = 0;  ///< the first rank of those that hold the model
@@ -85,7 +85,7 @@ struct CheckpointPlan {
   CheckpointSchedule schedule() const { return {every, first_round}; }
   /// Ranks write their own states, from which the job can be resumed.
   bool keeps_states() const { return has_states && (every > 0 || commits.is_enabled()); }
-  /// They do so with each checkpoint.
+  /// Ranks write their states with each checkpoint.
   bool keeps_states_with_checkpoints() const { return keeps_states() && !commits.is_enabled(); }
 };
 

@@ -12,7 +12,7 @@ class CheckpointSchedule {
 
   /// A multiple of the interval lies between the last round given to begin_again and this one.
   bool has_passed(std::int64_t round) const { return every_ > 0 && round / every_ > last_ / every_; }
-  /// What is due after `round` is done.
+  /// The checkpoint after `round` is written.
   void begin_again(std::int64_t round) { last_ = round; }
 
  private:

@@ -50,7 +50,7 @@ std::vector<CommitMachine> all_hosts(const Roster& whole, bool with_workers) {
   return machines;
 }
 
-/// What the launcher knows of machines, drawn or seen.
+/// The launcher's knowledge of machines, drawn or observed.
 class Known {
  public:
   Known(const Generation& generation, const std::vector<CommitMachine>& machines)

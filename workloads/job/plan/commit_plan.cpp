@@ -146,7 +146,7 @@ bool has_part_in_commits(const Job& job, Rank rank) {
   const auto others = std::span(plan.parts).first(std::max<std::size_t>(1, job.roster().deciders().size()));
   if (std::ranges::find(others, rank) != others.end()) return true;
   const bool all_wait = job.exchange().algorithm().make.lockstep || job.roster().workers().size() == 1;
-  // Where workers come and go, they begin with what the servers have.
+  // Where workers come and go, they begin with the servers' model.
   return !job.roster().steward() && is_worker && job.exchange().route() == sync::Route::server && all_wait;
 }
 

@@ -43,7 +43,8 @@ Augmentation augmentation_of(const Experiment::Data& data, const DatasetInfo& in
   return augmentation;
 }
 
-/// The samples of a step are divided into parts of one size, among the nodes with workers.
+/// Errors: KeyError unless all nodes with workers have equally many, so that the parts of a step have one
+/// size.
 void check_equal_nodes(const Experiment& experiment) {
   std::size_t first = 0;
   for (const auto& clients : clients_of_nodes(Roster(experiment))) {
@@ -129,7 +130,7 @@ void DataPlan::plan_run(const Experiment& experiment) {
   run_ = std::make_shared<const RunPlan>(
       experiment, workers_, info_.train_samples, lists_->sampler(),
       [deals = deals_.get()]() -> const sampling::Shards& { return deals->shards(); });
-  // That nobody states a rate is found now, and not when cache nodes start.
+  // A missing rate is an error now, not when cache nodes start.
   if (cache_->needs.rates)
     check_options([this] {
       cache::stated_rates(setting_.cache, {.tiers = cache_tiers(), .options = cache_options(setting_)});

@@ -34,25 +34,25 @@ class DataPlan {
   const Dataset* dataset() const { return dataset_.get(); }  ///< null when math is modelled
   /// The training samples as they are stored, one by one; null: they are stored as records (DatasetInfo).
   const SampleSet* samples() const { return samples_.get(); }
-  /// From where they are read one by one: their own place, or a file of records that this writes to
-  /// `record_file`, and that is removed with the source; with the records for which `has` is true, or all.
-  /// Null when math is modelled. Errors: WorldError.
+  /// The source from which samples are read one by one: their own place, or a file of records that this
+  /// writes to `record_file`. The file is removed with the source, and has the records for which `has` is
+  /// true, or all. Null when math is modelled. Errors: WorldError.
   std::shared_ptr<const SampleSource> open_source(const std::string& record_file,
                                                   const std::function<bool(SampleId)>& has = {}) const;
-  /// The training samples as cache nodes see them.
+  /// The training samples for cache nodes.
   const cache::Manifest& manifest() const { return manifest_; }
   /// Mean size of a batch as it is stored, and as it travels from storage to a worker.
   Bytes stored_batch() const { return stored_batch_; }
-  /// Every rank has the training samples in memory, as records. Otherwise at most the tests.
+  /// Every rank has the training samples in memory, as records. Otherwise it has at most the test samples.
   bool holds_training() const { return dataset_ != nullptr && dataset_->has_training(); }
   const Augmentation& augmentation() const { return augmentation_; }
   std::uint64_t seed() const { return seed_; }
   /// Samples of one batch.
   int batch() const { return batch_; }
-  /// Samples that one batch may hold at most, whatever a policy grants.
+  /// Most samples of one batch, whatever a policy grants.
   int largest_batch() const { return batch_ * workers_; }
 
-  /// Somebody asks for samples. Otherwise mathematics is modelled, and only their numbers matter.
+  /// A rank needs the ids of samples. Otherwise mathematics is modelled, and only their numbers matter.
   bool knows_samples() const { return dataset_ != nullptr || has_lists() || from_storage(); }
   int workers() const { return workers_; }
   const SampleDeals& deals() const { return *deals_; }
@@ -69,25 +69,25 @@ class DataPlan {
   bool from_storage() const { return setting_.source == DataSource::storage; }
   /// Batches that are requested before their step.
   int prefetch() const { return setting_.prefetch; }
-  /// Of each worker, for images.
+  /// Threads of each worker, for images.
   int decode_threads() const { return setting_.decode_threads; }
   /// Workers get images from storage and decode them.
   bool decodes_images() const { return from_storage() && samples_ != nullptr; }
   /// Cache nodes keep samples on their disks too.
   bool has_disk_tier() const { return setting_.disk_capacity > Bytes(0); }
-  /// Of a cache node, by tier.
+  /// Capacities of a cache node, by tier.
   std::vector<Bytes> cache_tiers() const;
   /// Cache nodes ask each other for samples.
   bool asks_peers() const { return setting_.peers != Peers::none; }
   /// Cache nodes begin no read in the background while one of their workers exchanges gradients.
   bool reads_while_computing() const { return setting_.background == BackgroundReads::while_computing; }
-  /// The policy of cache node number `node` of `nodes`, which serve so many jobs.
+  /// The policy of cache node number `node` of `nodes`, which serve `jobs` jobs.
   std::unique_ptr<cache::CachePolicy> make_cache_policy(int node = 0, int nodes = 1, int jobs = 1) const;
-  /// Errors: KeyError of an option that only the policy can judge, which knows capacity and samples.
+  /// Errors: KeyError for an option that is wrong for this capacity and these samples, by the policy.
   void check_cache_options(int nodes) const;
   const cache::Factory& cache_factory() const { return *cache_; }
-  /// The policy of cache nodes plans with epochs: it knows the lists, and where these depend on losses, the
-  /// losses. False: it has requests alone.
+  /// The policy of cache nodes plans with epochs: it gets the lists, and the losses if lists depend on them.
+  /// False: it gets requests alone.
   bool plans_caches() const;
   /// Cache nodes may deliver other samples than the wanted ones, so they say which.
   bool may_replace() const { return from_storage() && cache_->replaces; }

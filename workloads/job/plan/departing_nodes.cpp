@@ -64,7 +64,7 @@ void check_departing(const Job& job, Rank node) {
     refuse(job, node, "data.sampling", "a sampler that does not depend on what is cached", data.sampling);
 }
 
-/// What a store that departs has on its disk, it has again when it comes back.
+/// A store that comes back has the same files on its disk as before.
 void check_departing_store(const Job& job, Rank store) {
   if (job.spec().experiment.data.store != StoreAccess::served)
     refuse(job, store, "data.store", "served", to_text(job.spec().experiment.data.store));

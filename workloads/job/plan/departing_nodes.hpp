@@ -1,6 +1,6 @@
-// The cache nodes and stores whose machines depart while the job continues: where workers recover in place,
-// those on hosts with a lifetime of their own. Workers read from the stores until a node is back; what a
-// store has to send waits until it is back.
+// The cache nodes and stores whose machines depart while the job continues: if workers recover in place,
+// those on hosts with a lifetime of their own. Workers read from the stores until a node is back. Reads from
+// a store wait until it is back.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ bool may_store_depart(const Job& job, std::size_t store);
 std::vector<std::string> hosts_of_departing(const Job& job);
 
 /// Pre: the job recovers in place. Errors: ConfigError when a cache node, store or directory is on a host
-/// whose machine may depart, and cannot do that.
+/// whose machine may depart, and that is not possible.
 void check_storage_hosts(const Job& job);
 
 }  // namespace tandem

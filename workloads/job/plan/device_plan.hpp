@@ -36,18 +36,18 @@ class DevicePlan {
   /// How a disk of the rank's host serves requests: <prop id="tandem:latency"> (0 without one) and
   /// <prop id="tandem:parallel"> (1 without one) of the disk, or as measured. Pre: the host has the disk.
   DiskService disk_service(Rank rank, int disk) const;
-  /// Of a native disk: what a profile has measured, warm or cold as data.cold says; null: the platform's
-  /// numbers.
+  /// For a native disk: the numbers that a profile has measured, warm or cold as data.cold says; null: the
+  /// platform's numbers.
   const Profile::DiskEntry* measured_disk() const { return measured_disk_; }
   /// The time that the bytes of an access alone take: bytes / rate. Pre: the host has the disk.
   Seconds disk_moving(Rank rank, int disk, const DiskAccess& access, bool write) const;
-  /// How long the rank, a server or coordinator on an emulated device, takes to answer a worker's report:
-  /// <prop id="tandem:answer"> of its host; 0 without one, and with native devices, whose own answers are
-  /// part of measured messages.
+  /// The time in which the rank, a server or coordinator on an emulated device, answers a worker's report:
+  /// <prop id="tandem:answer"> of its host, 0 without one. 0 with native devices: their own answers are part
+  /// of measured messages.
   Seconds answer_time(Rank rank) const;
-  /// What computes on a host in this job, or would where mathematics is modelled: the processor, or the GPU's
-  /// name in the catalogue ("gpu" without one). Calibration takes hosts of one kind to be equally fast where
-  /// they belong to one machine.
+  /// What computes on a host in this job, or would if mathematics was real: the processor, or the GPU's name
+  /// in the catalogue ("gpu" without one). Calibration assumes that hosts of one kind on one machine are
+  /// equally fast.
   std::string kind_of(const platforms::Host& host) const;
   /// The same for a rank. A rank that computes nothing, or that the job does not have, needs no GPU.
   std::string kind_of(Rank rank) const;

@@ -1,6 +1,6 @@
 // Which jobs are predicted as a distribution, by an ensemble of simulations: those of several workers whose
-// decisions depend on timing. The phases of their workers, and with them their step times, depend on small
-// differences of starts and delays, so that one simulation is one of many possible outcomes.
+// decisions depend on timing. The phases of their workers, and so their step times, depend on small
+// differences of starts and delays. One simulation is therefore one of many possible outcomes.
 #pragma once
 
 #include <string>
@@ -11,16 +11,16 @@ namespace tandem {
 
 inline constexpr int least_replicas = 4;
 
-/// Replicas of its simulation (physics.ensemble); 0: a single simulation. Real mathematics is modelled in
-/// replicas, where that changes no time.
+/// Number of replicas of its simulation (physics.ensemble); 0: a single simulation. Replicas of real
+/// mathematics are modelled, if that changes no time.
 int replicas_of(const Experiment& experiment);
 
 /// Why a job whose decisions depend on timing has a single simulation though physics.ensemble asks for more;
 /// empty: it has an ensemble, or needs none.
 std::string no_ensemble_reason(const Experiment& experiment);
 
-/// Whether the computing times of steps vary by the spread of the devices in this simulation of the job:
-/// physics.noise says so, or it is a replica (a repetition above 0 of a job with an ensemble) without a
+/// Whether the computing times of steps vary by the spread of the devices in this simulation of the job: by
+/// physics.noise, or because it is a replica (a repetition above 0 of a job with an ensemble) without a
 /// profile's noise.
 bool draws_spread(const Experiment& experiment, int repetition);
 /// Whether its workers also start at drawn times, which only replicas do.

@@ -25,7 +25,7 @@ class EpochLists {
     int batch;
     std::uint64_t seed;
     bool workers_compute_losses;
-    std::string recorded_losses = {};  ///< the file of another run's; empty: none
+    std::string recorded_losses = {};  ///< the file of another run; empty: none
   };
   /// Errors: ConfigError for the file.
   EpochLists(const Chosen<sampling::SamplerFactory>& sampler, Setting setting);
@@ -33,7 +33,8 @@ class EpochLists {
   /// False: each worker trains on its own shard.
   bool exist() const { return sampler_ != nullptr; }
   const std::shared_ptr<const sampling::Sampler>& sampler() const { return sampler_; }
-  /// Why the sampler selects no samples in so many epochs, if it is made to (Sampler::why_selects_none).
+  /// Why the sampler selects no samples in `epochs` epochs, although it is made to
+  /// (Sampler::why_selects_none).
   std::string why_select_none(std::int64_t epochs) const {
     return exist() ? sampler_->why_selects_none(epochs) : "";
   }
@@ -43,11 +44,11 @@ class EpochLists {
   bool model_losses() const { return needs_losses_ && !setting_.workers_compute_losses; }
   /// Epochs by which the losses of a list are older than the newest.
   int loss_lag() const { return loss_lag_; }
-  /// The list of an epoch. `losses`: by id, where a worker computes them; else empty. Lists that all workers
-  /// have in common are made once. `rest`: takes the place of the list of its epoch. Pre: exist().
+  /// The list of an epoch. `losses`: by id, if a worker computes them; otherwise empty. Lists that all
+  /// workers have in common are made once. `rest`: replaces the list of its epoch. Pre: exist().
   std::shared_ptr<const sampling::EpochList> of(std::int64_t epoch, std::span<const float> losses,
                                                 const sampling::RestList& rest) const;
-  /// The losses, by id, that the list of an epoch knows. Pre: model_losses().
+  /// The losses, by id, by which the list of an epoch is made. Pre: model_losses().
   std::vector<float> modelled_losses_of(std::int64_t epoch) const { return losses_before(epoch - loss_lag_); }
 
  private:
@@ -61,7 +62,7 @@ class EpochLists {
   // Of the newest epochs:
   mutable std::mutex mutex_;
   mutable std::map<std::int64_t, std::shared_ptr<const sampling::EpochList>> by_epoch_;
-  // The losses that were asked for last: cache nodes of one process ask for the same ones.
+  // The losses of the last call: cache nodes of one process ask for the same ones.
   mutable std::mutex losses_mutex_;
   mutable std::optional<std::int64_t> losses_epoch_;
   mutable std::vector<float> losses_;

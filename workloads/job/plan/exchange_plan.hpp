@@ -1,5 +1,6 @@
-// How the workers of a job exchange: the algorithm with its options, the route and what it carries, the
-// update rules on both sides, compression, and what each server or all-reduce holds. The same in both worlds.
+// How the workers of a job exchange: the algorithm with its options, the route and its messages, the update
+// rules on both sides, compression, and the part of the model of each server or all-reduce. The same in both
+// worlds.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,7 @@ namespace tandem {
 class ExchangePlan {
  public:
   /// Without the all-reduce, which also depends on hosts and their network. `servers`: 0 over another route.
-  /// Errors: ConfigError for settings that do not go together.
+  /// Errors: ConfigError for settings that do not work together.
   ExchangePlan(const Experiment& experiment, const ResolvedExperiment& chosen,
                std::shared_ptr<const ModelDescription> model, std::int64_t train_samples, int workers,
                int servers);
@@ -46,7 +47,7 @@ class ExchangePlan {
     return !is_timing_driven() || route() == sync::Route::all_reduce || servers_send_means();
   }
 
-  /// What an exchange overlaps with; see Experiment::Sync.
+  /// The work with which an exchange overlaps; see Experiment::Sync.
   bool overlaps_backward() const { return sync_.overlaps_backward(); }
   bool overlaps_forward() const { return sync_.overlaps_forward(); }
   bool averages_statistics() const { return sync_.average_statistics; }
@@ -58,25 +59,26 @@ class ExchangePlan {
 
   /// The experiment's optimiser, with the length that its schedule has in this job.
   const OptimizerSetting& optimizer_setting() const { return optimizer_; }
-  /// That length is the one for so many workers, with slots for spares: others may be absent in this launch.
-  /// Errors: ConfigError.
+  /// Sets that length, for this number of workers, with slots for spares: others may be absent in this
+  /// launch. Errors: ConfigError.
   void schedule_for(const Experiment& experiment, std::int64_t train_samples, int workers);
   /// Factor on the mean change of algorithms with local updates.
   double global_rate() const { return global_rate_; }
   /// Local steps of a round; 1 when the number varies.
   int steps_per_round() const;
 
-  /// How workers compress what they send; null when they do not.
+  /// How workers compress their payloads; null when they do not.
   const compression::Factory* compression() const {
     return compression_->make.make == nullptr ? nullptr : &compression_->make;
   }
   const std::string& compression_name() const { return compression_->name; }
   const Options& compression_options() const { return compression_options_; }
   bool has_error_feedback() const { return compression::has_error_feedback(compression_options_); }
-  /// Of elements of the flat layout that a worker sends together. Pre: all trained, and of one bucket.
+  /// The setting for elements of the flat layout that a worker sends together. Pre: all are trained, and of
+  /// one bucket.
   compression::Setting compression_setting(int worker, std::int64_t position, std::int64_t elements) const;
 
-  /// What each server shard holds; empty over another route.
+  /// The part of the model of each server shard; empty over another route.
   const ShardLayout& shard_layout() const { return shard_layout_; }
   /// Over a server: workers ask for each piece of a reply.
   bool requests_pulls() const {
@@ -90,7 +92,7 @@ class ExchangePlan {
   std::vector<std::int64_t> summed_elements() const;
   /// How workers sum; null over another route.
   const AllReducePlan* all_reduce() const { return all_reduce_ ? &*all_reduce_ : nullptr; }
-  /// What all workers sum by: shared by the ranks of a process. Pre: all_reduce() is not null.
+  /// The group in which all workers sum, shared by the ranks of a process. Pre: all_reduce() is not null.
   const AllReduceGroup& group_of_all() const { return *group_of_all_; }
   void set_all_reduce(AllReducePlan plan) {
     all_reduce_ = std::move(plan);
@@ -108,7 +110,7 @@ class ExchangePlan {
   sync::Setting sync_setting_;
   std::vector<int> all_workers_;
   bool servers_send_means_;
-  bool deals_batches_;  ///< those that are present share the batches of all workers, while they come and go
+  bool deals_batches_;  ///< while workers come and go, the present ones share the batches of all
   OptimizerSetting optimizer_;
   double global_rate_;
   const Catalog<compression::Factory>::Entry* compression_;

@@ -33,7 +33,7 @@ class Job {
   /// Errors: ConfigError.
   Job(Experiment experiment, platforms::Description platform, std::string directory,
       const platforms::Network& network = {});
-  /// `all_reduce`: as planned before, where workers sum by an all-reduce.
+  /// `all_reduce`: an earlier plan, if workers sum by an all-reduce.
   Job(JobSpec spec, std::optional<AllReducePlan> all_reduce);
 
   const JobSpec& spec() const { return parts_->spec; }
@@ -41,8 +41,8 @@ class Job {
   const Roster& roster() const { return parts_->roster; }
   const DataPlan& data() const { return parts_->data; }
   const ReplicaPlan& replica_plan() const { return parts_->replica; }
-  /// Of a rank that gets the model from others: the commit that the job continues from may be removed by
-  /// then.
+  /// The plan of a rank that gets the model from others: the commit from which the job continues may be
+  /// removed by then.
   ReplicaPlan replica_plan_of_arrival() const;
   const ModelDescription& model() const { return *parts_->replica.description; }
   const ExchangePlan& exchange() const { return parts_->exchange; }
@@ -55,19 +55,20 @@ class Job {
   /// The checkpoint from which the job is resumed; null: a new job.
   const ResumePoint* resume() const { return parts_->resume ? &*parts_->resume : nullptr; }
   void resume_from(ResumePoint point);
-  /// From no checkpoint. Pre: it was resumed, if at all, from a checkpoint of as many workers.
+  /// The job begins from no checkpoint. Pre: it was not resumed, or from a checkpoint of equally many
+  /// workers.
   void begin_anew();
 
-  /// Which launch this is of a job that starts again when a rank dies; null: the job ends then.
+  /// The launch of a job that starts again when a rank dies; null: the job ends then.
   const Generation* generation() const { return parts_->generation ? &*parts_->generation : nullptr; }
   void set_generation(Generation generation);
   /// It continues from a checkpoint that an earlier generation wrote into its own result directory.
   bool is_restarted() const { return generation() != nullptr && generation()->continues; }
 
-  /// Workers for which learning rate and batch are meant: those with which the job was begun.
+  /// Number of workers to which learning rate and batch refer: of those with which the job was begun.
   int all_workers() const;
 
-  /// What the process is told from outside while it runs.
+  /// Notices that the process gets from outside while it runs.
   const Notices& notices() const { return parts_->notices; }
   void set_notices(Notices notices) { parts_->notices = std::move(notices); }
 
@@ -78,8 +79,8 @@ class Job {
   bool records_losses() const { return parts_->records_losses; }
   void record_losses();
 
-  /// Whether this worker decodes its next batch while its GPU still computes: a batch that is requested in
-  /// advance, and whose size no exchange can still change. The same in both worlds.
+  /// Whether this worker decodes its next batch while its GPU still computes: if the batch is requested in
+  /// advance and no exchange can still change its size. The same in both worlds.
   bool loads_ahead(Rank worker) const;
 
  private:
@@ -105,7 +106,7 @@ class Job {
   std::unique_ptr<Parts> parts_;
 };
 
-/// What an all-reduce among these workers depends on, by the experiment's collective.
+/// The setting of an all-reduce among these workers, by the experiment's collective.
 AllReduceSetting all_reduce_setting(const Job& job, std::span<const Rank> workers,
                                     std::vector<std::int64_t> bucket_elements);
 

@@ -1,5 +1,5 @@
-// The context of a rank of one of several jobs in one simulation or one launch: the ranks of its job are
-// counted from 0, and its time from when the job begins.
+// The context of a rank of one of several jobs in one simulation or one launch. The ranks of its job count
+// from 0, and its time from the beginning of the job.
 #pragma once
 
 #include <span>
@@ -12,7 +12,7 @@ namespace tandem {
 class JobContext final : public ContextDecorator {
  public:
   struct Place {
-    /// The rank of `inner` that is each rank of the job, and behind these others that it may send to. Must
+    /// The ranks of `inner` that are the ranks of the job, followed by others to which it may send. Must
     /// outlive the context.
     std::span<const Rank> ranks;
     Rank rank = 0;     ///< in the job

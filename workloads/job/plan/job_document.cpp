@@ -23,7 +23,7 @@ nlohmann::json job_document(const Job& job) {
 
 namespace {
 
-/// Ids would stand for other samples.
+/// With another manifest, ids would mean other samples.
 void expect_manifest(const DataPlan& data, const std::string& expected) {
   const std::string found = data.samples() == nullptr ? "none" : data.samples()->digest();
   if (found != expected)

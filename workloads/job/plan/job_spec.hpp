@@ -1,4 +1,4 @@
-// What a job is given: the resolved experiment, its platform, and where its files go. Plain data.
+// The inputs of a job: the resolved experiment, its platform, and where its files are. Plain data.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@ struct JobSpec {
   Experiment experiment;
   platforms::Description platform;
   std::string directory;  ///< the result directory, which also has the checkpoints
-  /// Memory with the data set's records (see dataset_memory.hpp); empty, or not of this machine: they are
-  /// read from its files.
+  /// Memory with the data set's records (see dataset_memory.hpp). If it is empty, or not of this machine,
+  /// the records are read from files.
   std::string data_memory = {};
 
   bool real_math() const { return experiment.workload.math == Experiment::Workload::Math::real; }

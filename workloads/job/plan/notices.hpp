@@ -1,4 +1,4 @@
-// What the process of a rank is told from outside while its job runs. A simulation is told nothing.
+// Notices that the process of a rank gets from outside while its job runs. A simulation gets none.
 #pragma once
 
 #include <functional>
@@ -8,10 +8,10 @@
 
 namespace tandem {
 
-/// Null functions: nothing is told.
+/// Null functions: no notices.
 struct Notices {
-  /// Once for each warning that the machine of this rank will be taken away: the least time that may be left
-  /// from now on.
+  /// Returns each warning that the machine of this rank will be taken away once: the least time that may
+  /// remain from now on.
   std::function<std::optional<Seconds>()> take_warning = {};
   /// The whole job is to end soon: it commits its state, if it can, and stops.
   std::function<bool()> is_end_requested = {};

@@ -1,4 +1,4 @@
-// When a job ends: at the first of the experiment's limits that is reached. One rank decides, so all agree.
+// When a job ends: at the first limit of the experiment that is reached. One rank decides, so all agree.
 #pragma once
 
 #include <algorithm>

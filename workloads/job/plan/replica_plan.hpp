@@ -1,4 +1,4 @@
-// The model that a job trains, and what a rank needs to make its own copy of it. Plain data.
+// The model that a job trains, and the data with which a rank makes its own copy of it. Plain data.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// The checkpoint of another result directory from which a job is resumed. Plain data with a JSON form; the
-// contents of the files are the business of workloads/checkpoint/.
+// The checkpoint of another result directory from which a job is resumed. Plain data with a JSON form;
+// workloads/checkpoint/ handles the contents of the files.
 #pragma once
 
 #include <algorithm>
@@ -15,27 +15,26 @@ namespace tandem {
 struct ResumePoint {
   std::string directory;   ///< result directory of the interrupted job, absolute
   std::int64_t round = 0;  ///< of the checkpoint
-  /// Every worker has finished that round and continues from its own state. Otherwise each starts a new step
-  /// from the checkpoint's model.
+  /// Every worker has finished that round and continues from its own state. Otherwise each worker starts a
+  /// new step from the checkpoint's model.
   bool workers_continue = false;
   /// The servers' policies continue from their state; otherwise they are new.
   bool policies_continue = false;
-  /// Workers of the interrupted job, where this one has another number of them; 0: as many. Each continues
-  /// from what workers have in common, and those that the interrupted job had too also from what is their
-  /// own.
+  /// Number of workers of the interrupted job, if this job has another number; 0: the same. Each worker
+  /// continues from the common state of workers. Workers of the interrupted job also continue from their own
+  /// state.
   int former_workers = 0;
-  /// Workers for which learning rate and batch are meant, where that is not the number of this job's; 0: it
-  /// is.
+  /// Number of workers to which learning rate and batch refer, if it is not that of this job; 0: it is.
   int all_workers = 0;
-  /// Of the workers that wrote the commit, the indices, where others of the job were absent; empty: all did.
-  /// An absent one continues from what the first of these has in common with all.
+  /// Indices of the workers that wrote the commit, if others were absent; empty: all wrote it. An absent
+  /// worker continues from the common state of all, which the first of these has.
   std::vector<int> members = {};
-  /// The directory of its model, where that is not in `directory` but on the disk of one machine.
+  /// The directory of its model, if that is not in `directory` but on the disk of one machine.
   std::string model_directory = {};
   /// How samples were dealt before this job dealt them to its workers, the oldest first; empty: never.
   std::vector<sampling::Deal> deals = {};
-  /// With the checkpoint, the samples that its workers had left are dealt to those of this job, who have
-  /// taken none since: workers had left or joined before.
+  /// The samples that the workers of the checkpoint had left are dealt to the workers of this job, because
+  /// workers had left or joined before. The new workers have taken none since.
   bool deals_anew = false;
   /// Why later checkpoints cannot be used, one text for each; for the user only, not in the JSON form.
   std::vector<std::string> passed_over = {};
@@ -43,7 +42,7 @@ struct ResumePoint {
   bool has_state_of(int worker) const {
     return members.empty() || std::ranges::find(members, worker) != members.end();
   }
-  /// Sets the deals before the job that wrote it, unless that has dealt anew itself.
+  /// Sets the deals before the job that wrote the checkpoint, unless that job has dealt anew itself.
   void continue_after(const std::vector<sampling::Deal>& earlier) {
     if (!deals_anew) deals = earlier;
   }

@@ -1,4 +1,4 @@
-// Counts rounds where each worker contributes one event (a push, a step) to every round, or where somebody
+// Counts rounds, if each worker contributes one event (a push, a step) to every round, or if another part
 // says when a round ends. A value.
 #pragma once
 
@@ -30,7 +30,7 @@ class RoundCounter {
     in_round_ = 0;
   }
   std::int64_t events() const { return events_at(static_cast<int>(per_round_)); }
-  /// As if all rounds had had so many events.
+  /// The number of events, if all rounds had had `per_round`.
   std::int64_t events_at(int per_round) const {
     return rounds_ * per_round + std::min<std::int64_t>(in_round_, per_round - 1);
   }

@@ -1,5 +1,5 @@
-// The samples of the whole run, for cache policies that plan with them: which cache node is asked for which
-// ones in each epoch, where the seed alone determines it.
+// The samples of the whole run, for cache policies that plan with them: which samples each cache node is
+// asked for in each epoch, if the seed alone determines it.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ class RunPlan final : public cache::SharedPlan {
   RunPlan(const Experiment& experiment, int workers, std::int64_t samples,
           std::shared_ptr<const sampling::Sampler> sampler, std::function<const sampling::Shards&()> shards);
 
-  /// So many, at least in part.
+  /// The number of epochs; the last one may be trained in part.
   std::int64_t epochs() const override { return epochs_; }
   void list(int job, std::int64_t epoch, int node, std::vector<SampleId>& ids) const override;
   std::shared_ptr<const cache::FrequencyPlan> by_frequency(const cache::Setting& setting) const override;
@@ -42,7 +42,7 @@ class RunPlan final : public cache::SharedPlan {
   std::function<const sampling::Shards&()> shards_;
   mutable std::once_flag once_;
   mutable std::shared_ptr<const cache::FrequencyPlan> by_frequency_;
-  // The list that was asked for last, which has the parts of all nodes:
+  // The list of the last call, which has the parts of all nodes:
   mutable std::mutex mutex_;
   mutable std::int64_t last_epoch_ = -1;
   mutable sampling::EpochList last_;

@@ -1,5 +1,5 @@
-// How the training samples of a job are dealt to its workers: shards, and what is left of them or of common
-// lists where other workers continue.
+// How the training samples of a job are dealt to its workers: shards, and the rest of them or of common
+// lists if other workers continue.
 #pragma once
 
 #include <cstdint>
@@ -33,19 +33,20 @@ class SampleDeals {
   /// Visits the shard of a worker, in the order of this job.
   sampling::ShardVisits visits(int worker) const;
 
-  /// The job continues with other workers than those that trained before: `deals`, the oldest first. What
-  /// these had left of an epoch is visited first. Pre: called before any worker takes samples; the lists need
-  /// no losses.
+  /// The job continues with other workers than those that trained before: `deals`, the oldest first. Its
+  /// workers first visit the samples of an epoch that the former workers did not. Pre: called before any
+  /// worker takes samples; the lists need no losses.
   void continue_after(std::span<const sampling::Deal> deals);
-  /// The deals of which this job's is the next one.
+  /// The deals before that of this job.
   const sampling::Deals& before() const { return before_; }
-  /// Where workers leave and join, the samples that they have left are dealt anew. Not where each has all.
+  /// If workers leave and join, the samples that they have left are dealt anew. False if each worker has all
+  /// samples.
   bool are_repeated() const { return lists_.exist() || !split_.replicates; }
-  /// Visits the samples of a place in a later deal, or what is left of the lists there. Workers of a process
-  /// share what they have in common.
+  /// Visits the samples of a place in a later deal; the next function returns the rest of the lists there.
+  /// Workers of a process share the common parts.
   sampling::ShardVisits visits(const sampling::DealsOfWorker::Part& part) const;
   sampling::RestList rest_list(const sampling::DealsOfWorker::Part& part) const;
-  /// What workers visit first, therefore.
+  /// The rest of an epoch from former workers: it is visited first.
   struct Left {
     std::int64_t epoch = 0;
     std::int64_t samples = 0;

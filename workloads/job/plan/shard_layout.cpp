@@ -30,7 +30,7 @@ sharding::Setting setting_of(const ModelDescription& model, int shards, const Op
   return setting;
 }
 
-/// Appends a part of the bucket to what a shard holds, or lengthens the piece that ends where it begins.
+/// Appends a part of the bucket to the pieces of a shard, or lengthens the piece that ends where it begins.
 void add(ShardPieces& pieces, const Piece& part, const BucketDescription& bucket, int index) {
   const std::int64_t parameters =
       std::max<std::int64_t>(0, std::min(part.end, bucket.offset + bucket.parameters) - part.begin);

@@ -22,9 +22,9 @@ struct ShardPiece {
   Bytes bytes() const { return Bytes(elements * 4); }
 };
 
-/// Of one shard, in the order of buckets and of the flat layout. The last piece is always of the last bucket,
-/// because the note of a push or of a reply is sent with it; it is empty if the shard holds nothing of that
-/// bucket. No other piece is empty.
+/// The pieces of one shard, in the order of buckets and of the flat layout. The last piece is always of the
+/// last bucket, because the note of a push or of a reply is sent with it. It is empty if the shard holds
+/// nothing of that bucket. No other piece is empty.
 using ShardPieces = std::vector<ShardPiece>;
 /// By shard.
 using ShardLayout = std::vector<ShardPieces>;
@@ -34,8 +34,8 @@ struct ShardKey {
   std::size_t first = 0;
   std::size_t last = 0;
 };
-/// Of one shard: a single key with all pieces, or, with `by_bucket`, one for each bucket of which the shard
-/// holds a part, and for the last bucket. Pre: not empty.
+/// The keys of one shard: a single key with all pieces. With `by_bucket`: one key for each bucket of which
+/// the shard holds a part, and one for the last bucket. Pre: not empty.
 std::vector<ShardKey> keys_of(const ShardPieces& pieces, bool by_bucket);
 
 /// A model given by its sizes has one tensor per bucket. Pre: shards >= 1, the model has a bucket.
@@ -47,8 +47,8 @@ inline std::int64_t shard_elements(const ShardPieces& pieces) {
   return pieces.back().shard_offset + pieces.back().elements;
 }
 
-/// Tensors of the model of which the shard holds at least a part, as often as pieces touch them. A model
-/// given by its sizes has one per bucket.
+/// Number of tensors of which the shard holds at least a part, counted once for each piece that touches
+/// them. A model given by its sizes has one per bucket.
 int tensors_in(const ShardPieces& pieces, const ModelDescription& model);
 
 /// For run.json: "bytes" and "messages" (of a push, and of a reply) by shard, "largest_over_mean" of the

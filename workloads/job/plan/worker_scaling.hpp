@@ -9,12 +9,12 @@
 
 namespace tandem {
 
-/// In place.
+/// The scaling of jobs that recover in place.
 recovery::WorkerScaling scaling_of(const Job& job);
 /// Factor on the learning rate (recovery.scale_rate); 1: the job has all of its workers.
 double rate_factor_of(const Job& job);
-/// Workers that sum over an all-reduce may take different numbers of samples in a round, so they count those
-/// of all together (recovery.batch).
+/// Workers that sum over an all-reduce may take different numbers of samples in a round. They then count the
+/// samples of all (recovery.batch).
 bool shares_uneven_batches(const Experiment& experiment);
 /// Samples per step of each worker of this launch (recovery.batch), at least 1.
 std::vector<int> batches_of(const Job& job);

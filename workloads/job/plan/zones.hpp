@@ -10,10 +10,11 @@
 
 namespace tandem {
 
-/// Of each worker's slot, also of those that the present generation lacks: machines of equal zones fall
-/// together. Hosts with the same property tandem:zone are in one zone, and those without it in another.
+/// The zone of each worker's slot, also of slots that the present generation lacks. Machines of equal zones
+/// depart together. Hosts with the same property tandem:zone are in one zone, and those without it in
+/// another.
 std::vector<std::size_t> zones_of(const Job& job);
-/// The same, then of slots on these hosts.
+/// The same, followed by the zones of slots on these hosts.
 std::vector<std::size_t> zones_of(const Job& job, std::span<const std::string> more);
 
 }  // namespace tandem

@@ -95,7 +95,7 @@ std::string write_known_membership(const std::string& out, const RestartSteward&
                                    std::optional<Seconds> until) {
   std::vector<MembershipRecord> known = steward.membership();
   if (until) std::erase_if(known, [&](const MembershipRecord& change) { return change.time > *until; });
-  // The error that has ended the job is the one to be told.
+  // The error that has ended the job is the one to report.
   try {
     add_to_membership_file(out, known);
   } catch (const std::exception& error) {

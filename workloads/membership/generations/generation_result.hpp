@@ -17,22 +17,22 @@ struct GenerationResult {
   enum class End {
     success,
     environment_error,  ///< of a rank, or a machine is lost: a reason to start again
-    error,              ///< another one, which would come again
+    error,              ///< another error, which would come again
     signal              ///< to this process
   };
   End end = End::success;
   int signal = 0;
   std::string message;           ///< empty on success
   Rank failed_rank = -1;         ///< -1: none, or unknown
-  bool is_death = false;         ///< of a rank or a machine, and no error that a rank could report
-  bool was_planned = false;      ///< the death that the generation was asked for
-  std::vector<Rank> lost_ranks;  ///< those on a machine that is lost
-  /// The departure or arrival of a machine, as it was drawn, which ended it.
+  bool is_death = false;         ///< of a rank or a machine, without an error that a rank could report
+  bool was_planned = false;      ///< the death was requested of this launch
+  std::vector<Rank> lost_ranks;  ///< ranks on a lost machine
+  /// The drawn departure or arrival of a machine that ended the generation.
   std::optional<RestartSteward::End> drawn = {};
   std::optional<std::int64_t> lost_samples = {};  ///< of steps that are done again; none: not known
   std::optional<std::int64_t> lost_commit = {};   ///< as EndedGeneration::lost_commit
 
-  /// Machines were lost: the job would have started again from `before`, and now does from `after`.
+  /// Machines were lost: the job would have started again from `before`, and now starts from `after`.
   void note_loss(const std::optional<ResumePoint>& before, const std::optional<ResumePoint>& after) {
     if (!before || (after && after->round >= before->round)) return;
     lost_commit = std::max(lost_commit.value_or(0), before->round);

@@ -182,7 +182,7 @@ GenerationResult launch_generations(Job& job, const std::string& out, Generation
                                     const NetworkOf& network_of) {
   try {
     GenerationResult result = run_generations(job, out, world, network_of);
-    // After a signal, what is drawn for the pause has not happened yet.
+    // After a signal, the events drawn for the pause have not happened yet.
     const bool as_drawn = result.drawn.has_value() && result.end != GenerationResult::End::signal;
     if (result.end != GenerationResult::End::success) world.write_membership(as_drawn);
     return result;

@@ -10,17 +10,17 @@
 
 namespace tandem {
 
-/// Whether has_generations. The job then gets its first generation.
+/// Whether has_generations. If so, gives the job its first generation.
 bool begin_generations(Job& job);
 
-/// Launches the job until it ends, at most recovery.restarts times more than once: each time from its latest
-/// complete checkpoint, after pauses that grow while no launch gets further, with the workers that have a
-/// machine. Tells of each restart. `job` is then its last generation. `out`: its result directory, with its
-/// document. Pre: begin_generations(job). Errors: as the launches.
+/// Launches the job until it ends, at most recovery.restarts times more than once. Each launch continues
+/// from the latest complete checkpoint, with the workers that have a machine. Pauses grow while no launch
+/// reaches another checkpoint. Prints each restart. `job` is then its last generation. `out`: its result
+/// directory, with its document. Pre: begin_generations(job). Errors: as the launches.
 GenerationResult launch_generations(Job& job, const std::string& out, GenerationWorld& world,
                                     const NetworkOf& network_of);
 
-/// Removes what only a next generation would need, when the job has ended successfully.
+/// After the job has ended successfully: removes what only a next generation would need.
 void remove_generation_files(const Job& job, const std::string& out);
 
 }  // namespace tandem

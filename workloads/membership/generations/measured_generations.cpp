@@ -126,9 +126,9 @@ std::optional<Seconds> MeasuredGenerations::decide_on_deaths(const GenerationRes
   return next;
 }
 
-/// After a death that nobody drew: machines that depart during the pause are waited for. In place, these are
-/// needed ones, and the steward of the next launch knows which workers there are. Returns until when; none:
-/// none departs.
+/// After a death without a drawn departure: waits for machines that depart during the pause. In place, these
+/// are needed ones, and the steward of the next launch knows which workers there are. Returns until when;
+/// none: none departs.
 std::optional<Seconds> MeasuredGenerations::pass_departures(Seconds pause) {
   std::optional<Seconds> next;
   const auto time = now();

@@ -15,31 +15,31 @@ namespace tandem {
 /// A rank that is to die.
 struct PlannedDeath {
   Rank rank = 0;
-  Seconds in{};  ///< from now on; below 0: it is late
+  Seconds in{};  ///< from now on; below 0: its time has passed
 };
 
 /// What generations need of this process.
 class GenerationLauncher {
  public:
   virtual ~GenerationLauncher() = default;
-  /// Runs the job as its document says, and kills the rank that `death` says, which is asked again and again;
-  /// null: none. Errors: WorldError.
+  /// Runs the job as its document says. Calls `death` again and again, and kills the rank that it returns;
+  /// null: kills none. Errors: WorldError.
   virtual GenerationResult launch(const std::function<std::optional<PlannedDeath>()>& death) = 0;
   /// Removes what killed ranks left on this machine.
   virtual void clean() = 0;
   /// Returns the signal that arrived meanwhile, if any.
   virtual std::optional<int> wait(Seconds pause) = 0;
-  /// For the user.
+  /// A note to the user.
   virtual void tell(const std::string& note) = 0;
 };
 
 /// The generations of a real job. Between two launches, too, a signal ends the job in order. With run.revoke
-/// kill, ranks are killed when the machines under them depart; in place, those on needed machines in any
-/// case. Where the job may have fewer workers, its
-/// recovery policy decides about workers that die by themselves, too.
+/// kill, ranks are killed when the machines under them depart. In place, ranks on needed machines are killed
+/// in any case. Where the job may have fewer workers, its recovery policy also decides about workers that
+/// die by themselves.
 class MeasuredGenerations final : public GenerationWorld {
  public:
-  /// `out`: the result directory of the job, which must outlive this, as the launcher must. Errors: as
+  /// `out`: the result directory of the job. Job and launcher must outlive this. Errors: as
   /// make_restart_steward.
   MeasuredGenerations(Job& job, std::string out, GenerationLauncher& launcher);
   GenerationResult launch() override;
@@ -63,9 +63,9 @@ class MeasuredGenerations final : public GenerationWorld {
   Job& job_;
   std::string out_;
   GenerationLauncher& launcher_;
-  bool is_revoked_;                        ///< as the experiment's lifetimes are drawn
-  std::vector<SlotDeath> deaths_;          ///< so far, that nobody drew and that the policy knows of
-  std::optional<RestartSteward> steward_;  ///< none: the machines are the same so far
+  bool is_revoked_;                        ///< machines depart as they are drawn
+  std::vector<SlotDeath> deaths_;          ///< that were not drawn and that the policy knows
+  std::optional<RestartSteward> steward_;  ///< none: no machine has changed so far
   bool has_lost_more_ = false;
 };
 

@@ -1,5 +1,5 @@
-// A job as its next generation: the checkpoint from which it continues, its workers, and what is known of the
-// generations before.
+// A job as its next generation: the checkpoint from which it continues, its workers, and the known facts of
+// the generations before.
 #pragma once
 
 #include <functional>
@@ -18,17 +18,19 @@ namespace tandem {
 using NetworkOf =
     std::function<platforms::Network(const Experiment& experiment, const platforms::Description& platform)>;
 
-/// The slots of the generation's workers: where it does not say them, all.
+/// The slots of the generation's workers; all, if it names none.
 std::vector<int> present_slots(const Job& job, const Generation& generation);
 
-/// Errors: WorldError if so few workers cannot have the job. `members`: their slots; null: as before.
+/// Checks the number of workers. `members`: their slots; null: as before. Errors: WorldError if the job
+/// cannot have so few.
 void expect_workers(const Job& job, const std::vector<int>* members, const NetworkOf& network_of);
 
 /// The first generation, with the workers in these slots alone. Writes the job's document into `out`.
 void begin_with(Job& job, const std::string& out, const std::vector<int>& slots, const NetworkOf& network_of);
 
-/// The job as its next generation, and its document in `out`. `reason`, `result`: why the present one has
-/// ended, and how. `point`: none: from the beginning. `members`: the slots of its workers; null: as before.
+/// Makes the job its next generation, and writes its document into `out`. `reason`, `result`: why and how
+/// the present generation has ended. `point`: none: from the beginning. `members`: the slots of its workers;
+/// null: as before.
 void begin_next(Job& job, const std::string& out, const std::string& reason,
                 const std::optional<ResumePoint>& point, const GenerationResult& result,
                 const std::vector<int>* members, const NetworkOf& network_of);

@@ -113,7 +113,7 @@ void SimulatedGenerations::run_apart(const std::function<void()>& body) const {
   simulator_.apart(body, fmt::format("generation {}", job_.generation()->number()));
 }
 
-/// From where the job starts again after a generation that was cut, and what is done again.
+/// The point from which the job starts again after a generation that was cut, and the repeated work.
 json SimulatedGenerations::describe_point(const Journal& cut) const {
   const auto point = find_restart_point(job_);
   return {{"point", point ? to_json(*point) : json()}, {"lost_samples", samples_after(job_, point, cut)}};

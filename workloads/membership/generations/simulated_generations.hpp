@@ -16,13 +16,13 @@
 
 namespace tandem {
 
-/// What a simulation of one generation gives.
+/// The result of a simulation of one generation.
 struct SimulatedRun {
   Journal journal;
   Seconds makespan{0};                ///< since the job began
   nlohmann::json physics;             ///< for run.json
   std::vector<std::string> warnings;  ///< for run.json, after those of the job
-  bool is_cut = false;                ///< it did not end the job: the journal is in its own time
+  bool is_cut = false;                ///< it ended before the job did: the journal is in its own time
 };
 
 /// What generations need of this process. SimGrid allows one simulation per process.
@@ -33,7 +33,7 @@ struct GenerationSimulator {
   std::function<void(const std::function<void()>& body, const std::string& what)> apart;
   /// The share of the job that is done.
   std::function<void(double fraction)> progress;
-  /// For the user.
+  /// A note to the user.
   std::function<void(const std::string& note)> tell;
 };
 
@@ -58,7 +58,7 @@ class SimulatedGenerations final : public GenerationWorld {
   SimulatedRun take_run() { return std::move(run_); }
 
  private:
-  // In processes of their own.
+  // Runs in a process of its own.
   void simulate_here(std::optional<Seconds> until) const;
   void run_apart(const std::function<void()>& body) const;
   nlohmann::json describe_point(const Journal& cut) const;
@@ -73,7 +73,7 @@ class SimulatedGenerations final : public GenerationWorld {
   Seconds launched_{0};  ///< when the present generation was launched
   Seconds began_{0};     ///< when all of its ranks were ready
   std::optional<ResumePoint> point_;
-  bool has_lost_more_ = false;  ///< since that was found
+  bool has_lost_more_ = false;  ///< since the restart point was found
   Journal cut_;                 ///< of the last generation, if commits may be lost with machines
   SimulatedRun run_;
 };

@@ -124,8 +124,8 @@ Segments resnet50(const DatasetInfo& images) { return resnet(images, {3, 4, 6, 3
 Segments resnet101(const DatasetInfo& images) { return resnet(images, {3, 4, 23, 3}, bottleneck); }
 Segments resnet152(const DatasetInfo& images) { return resnet(images, {3, 8, 36, 3}, bottleneck); }
 
-/// The first block normalises what the first convolution gives, and a last normalisation what all blocks
-/// give.
+/// The first block normalises the output of the first convolution, and a last normalisation that of all
+/// blocks.
 Segments resnet50_v2(const DatasetInfo& images) {
   Segments segments = {{{first_convolution(images)}}};
   if (!are_small(images)) segments.back().layers.push_back({"", MaxPool{3, 2, 1}});

@@ -43,7 +43,7 @@ void BackgroundQueue::add(const cache::Fetch& fetch, std::span<const SampleId> i
              .epoch = epoch});
 }
 
-/// A large read would delay what a batch waits for, and the end of the job.
+/// A large read would delay reads for which a batch waits, and the end of the job.
 void BackgroundQueue::add_parts(const Read& read) {
   const std::size_t needed = read.ids.size() - read.others;
   for (std::size_t first = 0; first < read.ids.size(); first += most_) {

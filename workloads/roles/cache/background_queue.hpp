@@ -1,5 +1,5 @@
-// The reads of a cache node that no batch waits for, in the order in which its policy has decided them. So
-// many are made at the same time. It holds what is still to be read; the node reads.
+// The reads of a cache node that no batch waits for, in the order of the policy's decisions. A fixed number
+// of reads is made at the same time. The queue holds the reads to be made; the node makes them.
 #pragma once
 
 #include <cstdint>
@@ -25,16 +25,16 @@ class BackgroundQueue {
     std::int64_t epoch = 0;
     bool is_package() const { return why == cache::Why::package && ids.size() > 1; }
   };
-  /// `batch`: samples that are read at once if the policy reads them one by one. `most`: of any read; larger
-  /// ones are divided. `concurrent`: reads at the same time.
+  /// `batch`: samples of one read if the policy reads them one by one. `most`: samples of any read; larger
+  /// reads are divided. `concurrent`: reads at the same time.
   BackgroundQueue(std::size_t batch, std::size_t most, std::size_t concurrent = 1)
       : batch_(batch), most_(most), concurrent_(concurrent) {}
 
-  /// What was decided in the background.
+  /// Adds decisions about reads in the background.
   void add(const cache::Decisions& decisions, std::int64_t epoch, int job = 0);
-  /// None: nothing is to be read, or as many reads as may be made at the same time have not ended.
+  /// None: nothing is to be read, or as many reads are in progress as may be.
   std::optional<Read> next();
-  /// The read that brings the sample, for which a batch waits now; none: it has begun.
+  /// A batch waits for the sample now: the read that brings it; none: that read has begun.
   std::optional<Read> hurry(SampleId id);
   /// `parts`: reads from several places, each of which ends by itself.
   void note_begun(std::size_t parts) { running_ += parts; }
@@ -51,8 +51,8 @@ class BackgroundQueue {
   std::size_t batch_, most_, concurrent_;
   std::map<std::int64_t, Read> reads_;  ///< by number, in the order in which they were decided
   std::int64_t next_ = 0;               ///< number
-  std::unordered_map<SampleId, std::int64_t> bringing_;  ///< by sample, the number of the read
-  std::size_t running_ = 0;  ///< parts of reads that were begun
+  std::unordered_map<SampleId, std::int64_t> bringing_;  ///< by sample, the number of its read
+  std::size_t running_ = 0;                              ///< parts of reads that were begun
 };
 
 }  // namespace tandem

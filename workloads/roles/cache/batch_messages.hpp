@@ -1,4 +1,4 @@
-// The messages of a cache node that are on their way to its clients.
+// The messages of a cache node to its clients that are in flight.
 #pragma once
 
 #include <cstddef>
@@ -19,21 +19,21 @@ class BatchMessages {
 
   /// Sends the samples of a batch, whose records leave it.
   void send(NodeBatch& batch, Rank to);
-  /// Says which samples the node has, to a worker that has no batch to come: a bit for each.
+  /// Sends a worker that gets no further batch which samples the node has: a bit for each.
   void send_residents(std::size_t client, Rank to, std::span<const std::byte> residents);
-  /// Gives back the memory of those that the client has got. Never blocks.
+  /// Frees the memory of messages that the client has received. Never blocks.
   void drop_sent(std::size_t client) { tandem::drop_sent(context_, clients_[client].sent, spare_); }
-  /// Until the client has got all.
+  /// Waits until the client has received all messages.
   void wait(std::size_t client) { wait_for_sends(context_, clients_[client].sent); }
   /// The client is gone.
   void lose(std::size_t client);
-  /// Those of clients that are gone, when nothing sends them any more. Never blocks.
+  /// Frees the memory of messages to clients that are gone, when their sends have ended. Never blocks.
   void drop_lost();
   void wait_for_lost(std::size_t client);
 
  private:
   struct Client {
-    std::list<SampleMessage> sent = {};  ///< or on their way
+    std::list<SampleMessage> sent = {};  ///< or in flight
     std::list<SampleMessage> lost = {};  ///< the same, to earlier workers of the slot
   };
   Context& context_;

@@ -1,6 +1,7 @@
-// Measures what the cache saves a job that shares it: the time of its workers' steps while their batches come
-// from the cache, and then while they bypass it. A probe begins with the second epoch, when the cache has
-// been filled, and again when other jobs begin or end. Pure: the cache node says what happens, and when.
+// Measures the benefit of the cache for a job that shares it: the time of its workers' steps while their
+// batches come from the cache, and then while they bypass it. A probe begins with the second epoch, when the
+// cache is full, and again when other jobs begin or end. Pure: the cache node passes the events and their
+// times.
 #pragma once
 
 #include <cstddef>
@@ -15,12 +16,12 @@ namespace tandem {
 class BenefitProbe {
  public:
   enum class Phase : std::uint8_t { none, with, without };
-  /// Of a batch.
+  /// In which phase of which probe a batch was requested.
   struct Tag {
     Phase phase = Phase::none;
     std::int64_t probe = 0;  ///< its number
   };
-  /// What the job does before its next batch.
+  /// The change before the job's next batch.
   enum class Change : std::uint8_t { none, bypasses, returns };
   /// Intervals between batches of a worker, in seconds.
   struct Intervals {
@@ -34,19 +35,20 @@ class BenefitProbe {
     double benefit() const;
   };
 
-  /// `workers`: of the job at the node. `steps`: of each that are measured in each phase. `first`: steps
-  /// before them that are not: batches which were requested in the phase before.
+  /// `workers`: of the job at the node. `steps`: steps of each worker that are measured in each phase.
+  /// `first`: steps before them that are not measured, because their batches were requested in the phase
+  /// before.
   BenefitProbe(std::size_t workers, std::int64_t steps, std::int64_t first);
 
   void begin_epoch();
-  /// The jobs are others.
+  /// Other jobs have begun or ended.
   Change begin_again();
   /// The job asks for a batch.
   Change begin_batch();
-  /// Of that batch.
+  /// The tag of that batch.
   Tag tag() const { return {phase_, number_}; }
-  /// A batch of a worker was sent. Returns the result with the last batch of a probe; none: it is not known,
-  /// also where all batches of a phase were in epochs of their own.
+  /// A batch of a worker was sent. Returns the result with the last batch of a probe. None: the result is
+  /// not known yet, or no two batches of a phase were in one epoch.
   std::optional<Result> note_sent(std::size_t worker, const Tag& tag, std::int64_t epoch, Seconds now);
 
  private:
@@ -62,7 +64,7 @@ class BenefitProbe {
 
   std::int64_t steps_, first_;
   std::vector<Last> workers_;
-  int epochs_until_ = 2;  ///< a probe begins; 0: none is due
+  int epochs_until_ = 2;  ///< a probe begins; 0: none follows
   Phase phase_ = Phase::none;
   std::int64_t number_ = 0;
   std::int64_t begun_ = 0, sent_ = 0;  ///< batches of the probe

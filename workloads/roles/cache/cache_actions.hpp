@@ -1,4 +1,4 @@
-// What a cache node does after an event: what its parts that decide have decided, in this order.
+// The actions of a cache node after an event: the decisions of its parts, in this order.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace tandem {
 
-/// Of one of ReadPlaces; or a write into the tier on the disk.
+/// A read from one of ReadPlaces, or a write into the tier on the disk.
 struct BeginRead {
   std::size_t place = 0;
   SampleRead read = {};
@@ -28,7 +28,7 @@ struct NoteInTier {
 struct RemoveFromTier {
   SampleId id = 0;
 };
-/// Who holds the samples, or may keep them.
+/// Ask which node holds the samples, or may keep them.
 struct AskDirectory {
   std::vector<SampleId> ids = {};
 };

@@ -38,7 +38,7 @@ void CacheNode::add_clients(std::span<const ServedJob> jobs) {
     const Roster& roster = jobs[i].job->roster();
     for (const std::size_t worker : clients_of(roster, places_.node)) {
       const Rank rank = jobs[i].first + roster.workers()[worker];
-      // Slots for spares are empty as the job begins. A node that joins is told who is there.
+      // Slots for spares are empty as the job begins. A node that joins gets notes about who is there.
       const bool is_there = is_first && worker < roster.first_workers().size();
       clients_.add_worker(rank, jobs_.all()[i], static_cast<int>(worker), is_there);
       if (watch_) watch_->add_worker(rank, is_there);
@@ -58,7 +58,7 @@ void CacheNode::run() {
   begin_job(jobs_.own());
   serve();
   for (NodeJob& job : jobs_.all()) job.record_background(service_.engine());
-  // One that came later does not know what the node before it was asked for.
+  // A node that came later does not know the requests to the node before it.
   if (jobs_.is_alone() && !joins)
     jobs_.own().record_most(service_.engine(), job_.spec().experiment.stop.epochs);
   sources_.close(std::span(wait_).subspan(clients_.size(), sources_.size()));
@@ -73,7 +73,7 @@ void CacheNode::begin_tier() {
   tier_.begin_log(here);
 }
 
-/// What a worker that is gone has asked for is read to its end, and what is kept is written.
+/// Reads for a worker that is gone continue to their end, and kept samples are written.
 bool CacheNode::is_over() const {
   if (tier_.have_log() && sources_.to_write() > Bytes(0)) return false;
   return !clients_.are_open() && ended_peer_reads_ && !awaits_workers() && service_.is_idle() &&
@@ -156,8 +156,8 @@ void CacheNode::take(const SampleRead& read) {
   perform(service_.settle(read, context_.now()));
 }
 
-/// When its workers have ended, the node asks no others, and tells them so. It serves them until each has
-/// told it the same: only then has no node a use for it.
+/// When its workers have ended, the node notifies the others that it has no further requests. It serves them
+/// until each of them has sent the same.
 void CacheNode::end_peer_reads() {
   if (ended_peer_reads_ || awaits_workers() || !std::ranges::all_of(sources_.peers(), &PeerSource::is_idle))
     return;
@@ -167,8 +167,8 @@ void CacheNode::end_peer_reads() {
 
 // ---- Clients ----
 
-/// What a batch displaces from memory stays there until it is written, so a slow disk slows down the workers.
-/// Other nodes displace nothing.
+/// Samples that a batch displaces from memory stay there until they are written, so a slow disk slows down
+/// the workers. Other nodes displace nothing.
 void CacheNode::listen_to_clients() {
   const bool is_behind = sources_.to_write() > most_to_write_;
   for (std::size_t i = 0; i < clients_.size(); ++i) {

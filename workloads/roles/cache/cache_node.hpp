@@ -1,13 +1,17 @@
-// The cache node: serves batches to workers from its tiers, and reads what they lack, as the cache policy
-// decides. It receives, sends, waits and records; which batch has what and what is read where, its service
-// decides (CacheService). Requests are served while reads for others are under way: a batch is sent when its
-// last sample is there. Where the policy plans with epochs, one begins when all workers of the node ask for
-// samples of it. Other cache nodes may ask it for samples (data.peers). Where a directory knows who has what,
-// a request is decided when that has answered. It may serve several jobs (data.shared), each of which has
-// epochs and records of its own. Workers may come and go: what is open with one that is gone ends, and
-// another one in its slot begins when nothing of that is left. The node may depart itself, and another one
-// come in its slot (CacheNodeSlot). Other nodes and stores may depart and come back, too: samples of a node
-// come from the store then, those of a store when it is back.
+// The cache node: serves batches to workers from its tiers, and reads samples that are not there, as the
+// cache policy decides. It receives, sends, waits and records. Its service decides which samples a batch
+// has, and from where each is read (CacheService).
+//
+// Requests are served while reads for others are in progress: a batch is sent when its last sample is there.
+// Where the policy plans with epochs, an epoch begins when all workers of the node have requested samples of
+// it. Other cache nodes may request samples from it (data.peers). Where a directory knows the samples of
+// nodes, a request is decided after the directory has answered. The node may serve several jobs
+// (data.shared), each with epochs and records of its own.
+//
+// Workers may come and go. The node ends the open operations with a worker that is gone. Another worker in
+// its slot begins after that. The node may depart itself, and another one come in its slot (CacheNodeSlot).
+// Other nodes and stores may depart and come back, too: samples of a node then come from the store, those of
+// a store when it is back.
 #pragma once
 
 #include <optional>
@@ -33,14 +37,13 @@ namespace tandem {
 
 class CacheNode {
  public:
-  /// One of several that live in the slot of the node, one after the other.
+  /// One occupant of the slot; there may be several, one after the other.
   struct Life {
-    int incarnation = 1;             ///< a later one than the first joins the job
-    RecordFiles* records = nullptr;  ///< that this one's continue; null: it has its own, and stays
+    int incarnation = 1;             ///< from 2 on, the node joins the running job
+    RecordFiles* records = nullptr;  ///< to which the node adds its records; null: it has its own, and stays
   };
-  /// What it is given must outlive it. `jobs`: that it serves, its own one first; they have the same data
-  /// set, cache and nodes. `index`: among the cache nodes.
-  /// `life`: of a node that may depart.
+  /// The arguments must outlive it. `jobs`: the jobs that it serves, its own one first; they have the same
+  /// data set, cache and nodes. `index`: among the cache nodes. `life`: of a node that may depart.
   CacheNode(std::span<const ServedJob> jobs, Context& context, int index, const Life& life);
   CacheNode(std::span<const ServedJob> jobs, Context& context, int index)
       : CacheNode(jobs, context, index, Life()) {}
@@ -88,8 +91,8 @@ class CacheNode {
   void change_peer(std::size_t node, int incarnation);
   void end_membership();
 
-  const Job& job_;        ///< its own one
-  const DataPlan& data_;  ///< of that: what is the same in all jobs
+  const Job& job_;        ///< its own job
+  const DataPlan& data_;  ///< of its own job: the part that is the same in all jobs
   Context& context_;
   Life life_;
   std::optional<RecordFiles> own_records_;
@@ -105,12 +108,13 @@ class CacheNode {
   BatchMessages messages_;
   EpochMessages epochs_;
   std::optional<DirectoryLine> directory_;
-  std::optional<ExchangeWatch> watch_;  ///< where reads in advance wait for exchanges
-  Bytes most_to_write_;                 ///< the node accepts requests while the disk has no more to write
+  std::optional<ExchangeWatch> watch_;  ///< if reads in advance wait for exchanges
+  Bytes most_to_write_;                 ///< the node accepts requests while no more bytes wait for the disk
   bool ended_peer_reads_ = false;       ///< other nodes know that this one asks no more
-  /// The next request of each client, or what one that joins waits for; the next end of a read of each
-  /// source; where there is a directory, its next answer; what each worker tells of its exchanges, where
-  /// reads wait for these; and where there is a steward, its next note. Empty: none is awaited.
+  /// What the node waits for, in this order: the next request of each client, or what a joining client waits
+  /// for; the next end of a read of each source; the next answer of the directory, if there is one; notes of
+  /// each worker about its exchanges, if reads wait for these; the steward's next note, if there is one.
+  /// Empty: not awaited.
   std::vector<Pending> wait_;
 };
 

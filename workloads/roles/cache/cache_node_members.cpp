@@ -1,6 +1,6 @@
-// The ranks with which a cache node works that may depart and come back: how it learns of them, what it ends
-// with those that are gone or whose job has ended, and how it joins the job when it comes back itself. What
-// it keeps stays: only the batches of a worker that is gone are of no use any more.
+// The ranks with which a cache node works that may depart and come back: how it learns of them, the
+// operations that it ends with those that are gone or whose job has ended, and how it joins the job when it
+// comes back itself. Kept samples stay: only the batches of a worker that is gone are of no use any more.
 #include <utility>
 
 #include "workloads/roles/cache/cache_node.hpp"
@@ -64,8 +64,8 @@ void CacheNode::hear_steward(const Note& note) {
   wait_.back() = protocol::receive<"membership">(context_, *steward_);
 }
 
-/// Ends what is open between this node and the worker. What is still being read or sent ends later: other
-/// workers must not wait for that.
+/// Ends the open operations between this node and the worker. Running reads and sends end later: other
+/// workers must not wait for them.
 void CacheNode::on_departed(NodeClient& client) {
   // It has ended by itself.
   if (!client.is_present()) return;
@@ -85,7 +85,7 @@ void CacheNode::on_joined(NodeClient& client, int incarnation) {
   advance_join(client, {});
 }
 
-/// `last`: what the join has waited for.
+/// `last`: the operation for which the join has waited.
 void CacheNode::advance_join(NodeClient& client, const Completion& last) {
   const std::size_t index = clients_.index_of(client);
   const auto join = client.advance(context_, last, wait_[index], life_.incarnation);
@@ -93,8 +93,8 @@ void CacheNode::advance_join(NodeClient& client, const Completion& last) {
   if (join == JoiningClient::Join::joined && watch_ && !client.is_peer) watch_->begin(index);
 }
 
-/// Another cache node has departed, or one of that incarnation has come. What the one that departed has is
-/// not there any more, for this node and for the policy.
+/// Another cache node has departed, or one of that incarnation has come. The samples of the departed one are
+/// gone, for this node and for the policy.
 void CacheNode::change_peer(std::size_t node, int incarnation) {
   const std::size_t number = places_.peer_of(node);
   const bool joins = incarnation > 0;

@@ -1,5 +1,5 @@
-// The place of a cache node whose machine may depart: one node after the other lives in it. Each begins with
-// empty tiers, but for what its disk has kept (data.keep).
+// The slot of a cache node whose machine may depart: it has one node after the other. Each begins with empty
+// tiers, or with the samples that its disk has kept (data.keep).
 #pragma once
 
 #include "workloads/checkpoint/record_files.hpp"
@@ -14,7 +14,7 @@ class CacheNodeSlot {
  public:
   /// The arguments must outlive it. `index`: among the cache nodes.
   CacheNodeSlot(const Job& job, Context& context, Journal& journal, int index);
-  /// Until the steward says that the job has ended.
+  /// Returns when the steward says that the job has ended.
   void run();
 
  private:

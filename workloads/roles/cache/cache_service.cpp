@@ -19,7 +19,7 @@ CacheService::CacheService(const Setting& setting, NodeJobs& jobs, CacheEngine e
     directory_.emplace(static_cast<int>(setting.reads.places.node), jobs.own(), engine_);
 }
 
-// ---- What the policy is told besides requests ----
+// ---- Events of the policy besides requests ----
 
 CacheActions CacheService::begin_tier(std::vector<TierEntry>& left, std::int64_t spoiled) {
   CacheActions actions;
@@ -98,12 +98,12 @@ CacheActions CacheService::want(const Request& request, Seconds now) {
     batch.asked_for.assign(request.ids.begin(), request.ids.end());
     batch.delivered = std::move(delivered);
   }
-  // Before the moves, which may evict what this batch is served.
+  // Before the moves, which may evict samples of this batch.
   collect(batch, serves, actions);
   apply(decisions, job, request.epoch, actions);
   for (const cache::Serve& serve : serves) reads_.hurry(serve.given, actions);
   is_idle_due_ = setting_.reads_ahead;
-  // What was awaited is here meanwhile.
+  // The awaited samples have arrived meanwhile.
   if (request.has_waited && batch.missing == 0)
     job.record(request.epoch, row_of(serves.back())).blocked += now - batch.asked;
   send_complete(request.client, actions);
@@ -139,8 +139,8 @@ bool CacheService::must_wait(std::span<const SampleId> asked_by_peer) const {
          });
 }
 
-/// What the node reads from the store to keep it is sent when it is there. One that waited for another node,
-/// which may wait for it, would wait for ever.
+/// A sample that the node reads from the store to keep it is sent when it has arrived. If it waited for
+/// another node instead, which may wait for this one, neither would end.
 bool CacheService::has_or_reads(SampleId id) const {
   const bool is_coming =
       engine_.in_flight(id) && engine_.tier_of(id) != cache::outside && !reads_.is_from_peer(id);
@@ -166,8 +166,9 @@ CacheActions CacheService::answer_peer(const Request& request) {
   return actions;
 }
 
-/// Copies what is in memory. The batch waits for samples in flight, also for those that a tier will hold, and
-/// for those that are read from the disk. What another job reads past the tiers is here meanwhile.
+/// Copies samples that are in memory. The batch waits for samples in flight, also for those that a tier will
+/// hold, and for those that are read from the disk. Samples that another job reads past the tiers have
+/// arrived meanwhile.
 void CacheService::collect(NodeBatch& batch, std::span<const cache::Serve> serves, CacheActions& actions) {
   using From = NodeBatches::From;
   for (std::size_t position = 0; position < serves.size(); ++position) {
@@ -215,7 +216,7 @@ CacheActions CacheService::idle(bool may_read) {
   return actions;
 }
 
-/// What the node that was asked did not have is read from the store, if a batch waits for it. The last
+/// A sample that the other node did not have is read from the store, if a batch waits for it. The last
 /// samples of a read may only have come with a package.
 CacheActions CacheService::note_arrived(const SampleRead& read) {
   CacheActions actions;
@@ -229,7 +230,7 @@ CacheActions CacheService::note_arrived(const SampleRead& read) {
     job.record(read.epoch, from_tier ? from_disk : row_of(read.from)).reading += read.duration;
   } else {
     reads_.note_end();
-    // What was asked for is nearly here: the policy may want more before the next request.
+    // The requested samples are nearly here: the policy may want more before the next request.
     if (setting_.is_continuous) is_idle_due_ = setting_.reads_ahead;
     job.note_background(read.epoch, read.duration);
   }

@@ -1,6 +1,6 @@
-// What a cache node decides about requests: which samples its tiers have, which another node or a store has,
-// what is read in advance, and which batch is complete. Pure: events in, actions out; the node receives, does
-// the actions in their order, and reports what has been read.
+// The decisions of a cache node about requests: which samples are in its tiers, on another node or in a
+// store, which are read in advance, and which batch is complete. Pure: events in, actions out. The node
+// receives, does the actions in their order, and reports the reads.
 #pragma once
 
 #include <cstddef>
@@ -22,15 +22,15 @@
 
 namespace tandem {
 
-/// Every event returns what the node has to do, before the next event.
+/// Every event returns the actions of the node before the next event.
 class CacheService {
  public:
   struct Setting {
     NodeBatches::Setting batches;
     NodeReads::Setting reads;
     TierKeeper::Setting tiers;
-    Bytes room;                ///< that may be read in advance at once
-    bool reads_ahead = false;  ///< the policy wants to know when that may begin
+    Bytes room;                  ///< for reads in advance at the same time
+    bool reads_ahead = false;    ///< the policy gets an event when reads in advance may begin
     bool is_continuous = false;  ///< reads in advance begin while batches wait, too
   };
   /// `jobs` must outlive it.
@@ -42,16 +42,17 @@ class CacheService {
   NodeBatches& batches() { return batches_; }
   /// Pre: there is one.
   DirectoryView& directory() { return *directory_; }
-  /// No batch waits for a sample, and no read in advance is under way.
+  /// No batch waits for a sample, and no read in advance is in progress.
   bool is_idle() const { return !batches_.is_waiting() && !reads_.reads_in_advance(); }
-  /// Another node asks for these, and has to wait: the directory may have named this node for a sample that
-  /// the node has asked for and may keep. It will have or read the sample when its request is decided, which
-  /// no other node can delay.
+  /// Another node asks for these samples, and has to wait: this node has asked the directory for one of them
+  /// and may keep it, so the directory may have named this node as its holder. This node will have or read
+  /// the sample when its own request is decided. No other node can delay that.
   bool must_wait(std::span<const SampleId> asked_by_peer) const;
 
-  /// What an earlier process has left on the disk: `left` keeps what the tier has of it.
+  /// Entries that an earlier process has left on the disk. Afterwards `left` has the samples that the tier
+  /// keeps.
   CacheActions begin_tier(std::vector<TierEntry>& left, std::int64_t spoiled);
-  /// A worker asks for samples of that epoch, before the request is decided.
+  /// A worker asks for samples of that epoch. Called before the request is decided.
   void note_request(NodeJob& job, std::int64_t epoch);
   CacheActions change_jobs(const NodeJobs::Changes& changes);
   CacheActions change_peer(const cache::PeerChange& change);
@@ -62,12 +63,12 @@ class CacheService {
     std::span<const std::vector<SampleId>> given = {};
     std::shared_ptr<const sampling::EpochList> list = nullptr;
     std::int64_t position = 0;
-    bool has_past = false;  ///< the policy was not told of the epochs before
+    bool has_past = false;  ///< the policy does not know the epochs before
   };
   /// As NodeEpoch::begin.
   CacheActions begin_epoch(NodeJob& job, const Epoch& epoch);
-  /// The request of the client is decided next: the policy learns what the directory has answered to it.
-  /// True: it has waited for an answer.
+  /// The request of the client is decided next: the policy gets the directory's answer to it. True: the
+  /// request has waited for an answer.
   bool note_holders(std::size_t client);
 
   struct Request {
@@ -80,13 +81,14 @@ class CacheService {
     bool has_waited = false;  ///< for the directory
   };
   CacheActions want(const Request& request, Seconds now);
-  /// Another node asks. The policy does not know of it: what is here is sent, and nothing else changes.
+  /// Another node asks. The policy does not know of it: the samples that are here are sent, and nothing else
+  /// changes.
   CacheActions answer_peer(const Request& request);
-  /// A read has ended, and the policy learns what is here and what is not. `settle` follows.
+  /// A read has ended: the policy gets which samples are here and which are not. `settle` follows.
   CacheActions note_arrived(const SampleRead& read);
-  /// What was read is kept, written, and delivered to the batches that wait for it.
+  /// Keeps the samples of a read, writes them, and delivers them to the batches that wait for them.
   CacheActions settle(const SampleRead& read, Seconds now);
-  /// Nothing else is to be done now: begins reads in advance. `may_read`: unless these wait for an exchange.
+  /// There is nothing else to do now: begins reads in advance. `may_read`: they do not wait for an exchange.
   CacheActions idle(bool may_read);
 
  private:

@@ -1,4 +1,4 @@
-// In which rows of caches.csv the samples of a batch count: by where they come from.
+// In which rows of caches.csv the samples of a batch count, by the place that they come from.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +32,7 @@ inline std::string row_of(const cache::Serve& serve) {
   return serve.given != serve.asked && !serve.swapped ? substituted : row_of(serve.from);
 }
 
-/// What a row gets of one batch.
+/// The samples of one batch that count in a row.
 struct Delivered {
   std::string row;
   SampleCount count = {};

@@ -14,15 +14,15 @@ namespace tandem {
 
 class DeliveryLog {
  public:
-  /// What the manifest views, and the journal, must outlive it. `clients`: that ask the node `rank`.
+  /// The manifest's views and the journal must outlive it. `clients`: number of clients of the node `rank`.
   DeliveryLog(const cache::Manifest& manifest, Rank rank, Journal& journal, std::size_t clients);
 
-  /// A client asks for samples of an epoch, and gets one for each. Where samples have changed places, what is
-  /// served at a position was asked for at another one. Epochs that all clients have left go into the
-  /// journal.
+  /// A client asks for samples of an epoch, and gets one for each. Where samples have changed places, the
+  /// sample served at a position was requested at another one. Epochs that all clients have left are added
+  /// to the journal.
   void note(std::size_t client, std::int64_t epoch, std::span<const SampleId> requested,
             std::span<const cache::Serve> serves);
-  /// The same of samples that it gets as it asks for them.
+  /// The same, if the client gets the samples that it asks for.
   void note(std::size_t client, std::int64_t epoch, std::span<const SampleId> delivered);
   /// The client asks for nothing more.
   void end(std::size_t client);

@@ -89,7 +89,7 @@ void DirectReads::take(Store& store) {
     given_.set(numbers, part.positions[i], read->has_failed(i) ? bad_sample : read->ids[i]);
 }
 
-/// As cache nodes name what they read from stores.
+/// The row that cache nodes use for reads from stores.
 CacheRecord& DirectReads::row_of(const Batch& batch) {
   return cache_record(journal_.caches, context_.rank(), batch.epoch, "store");
 }

@@ -20,11 +20,11 @@ namespace tandem {
 
 class DirectReads {
  public:
-  /// One batch, which must stay where it is until it has arrived.
+  /// One batch. It must not move in memory until it has arrived.
   struct Batch {
     std::span<const SampleId> ids;
     std::int64_t epoch = 0;
-    /// The samples go there, as in the message of a cache node, with GivenSamples. Empty when math is
+    /// Memory for the samples, laid out as a message of a cache node, with GivenSamples. Empty when math is
     /// modelled.
     std::span<std::byte> records = {};
     std::size_t missing = 0;  ///< reads that have not ended
@@ -36,7 +36,7 @@ class DirectReads {
 
   DirectReads(const DirectReads&) = delete;
   DirectReads& operator=(const DirectReads&) = delete;
-  /// What the worker got counts, also if it departs.
+  /// Also records the deliveries to a worker that departs.
   ~DirectReads() { deliveries_.end(0); }
 
   /// Of a worker that joins in its slot, before it asks for anything.
@@ -46,7 +46,7 @@ class DirectReads {
   /// Whether it has arrived. Never blocks.
   bool has(const Batch& batch);
   void await(const Batch& batch);
-  /// The worker has got the batch, and was kept waiting so long.
+  /// The worker has got the batch, and has waited for `blocked`.
   void note(const Batch& batch, Seconds blocked);
   /// No batch follows. Pre: all have arrived.
   void close();

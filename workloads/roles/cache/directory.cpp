@@ -115,7 +115,7 @@ void DirectoryRole::hear_steward(const Note& note) {
   } else if (protocol::as<protocol::End>(note)) {
     no_more_join_ = true;
   }
-  // Workers that come and go ask it for nothing.
+  // Workers that come and go send it no requests.
   wait_.back() = protocol::receive<"membership">(context_, *steward_);
 }
 

@@ -1,6 +1,6 @@
-// The directory of cache nodes (data.peers: directory): says which of them holds a sample, and which may keep
-// one. It serves one message after the other, in the order in which they arrive. Cache nodes may depart and
-// come back: it forgets what one had that is gone.
+// The directory of cache nodes (data.peers: directory): answers which node holds a sample, and which may
+// keep one. It serves one message after the other, in the order of their arrival. Cache nodes may depart and
+// come back. The directory forgets the samples of a departed node.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ class DirectoryRole {
   };
   struct Node : JoiningClient {
     std::vector<SampleId> ids;  ///< of the message being received
-    std::list<Answer> answers;  ///< on their way
+    std::list<Answer> answers;  ///< in flight
   };
   void listen(std::size_t number);
   void hear(std::size_t number, const Completion& ended);
@@ -48,7 +48,8 @@ class DirectoryRole {
   std::size_t open_ = 0;         ///< nodes that may send messages
   std::optional<Rank> steward_;  ///< where nodes may depart
   bool no_more_join_ = false;
-  /// The next message of each node, or what one that joins waits for; then the steward's next note.
+  /// What the directory waits for: the next message of each node, or what a joining node waits for; then the
+  /// steward's next note.
   std::vector<Pending> wait_;
 };
 

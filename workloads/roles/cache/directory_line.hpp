@@ -1,4 +1,4 @@
-// The messages between a cache node and the directory of cache nodes: what the node asks, and tells it
+// The messages between a cache node and the directory of cache nodes: questions and reports of the node
 // (DirectoryView).
 #pragma once
 
@@ -29,7 +29,7 @@ class DirectoryLine {
   };
   /// The operation of put_next has ended.
   Answer hear(const Note& note);
-  /// Gives back the memory of what the directory was told. Never blocks.
+  /// Frees the memory of messages that were sent. Never blocks.
   void drop_sent();
   /// No message follows. Pre: no answer is awaited.
   void close();
@@ -50,7 +50,7 @@ class DirectoryLine {
   Context& context_;
   Rank directory_;
   std::deque<Question> questions_;  ///< that await their answers
-  std::list<Message> messages_;     ///< on their way
+  std::list<Message> messages_;     ///< in flight
 };
 
 }  // namespace tandem

@@ -108,8 +108,8 @@ void DirectoryView::release(SampleId id) {
   if (--found->second == 0) awaited_.erase(found);
 }
 
-/// The directory will learn of it after it has answered what was asked before: the node may not keep the
-/// sample because of such an answer.
+/// The directory will learn of it only after its answers to earlier lookups: because of such an answer, the
+/// node may not keep the sample.
 void DirectoryView::withdraw(SampleId id) {
   for (Lookup& lookup : lookups_)
     if (std::ranges::find(lookup.ids, id) != lookup.ids.end()) lookup.outdated.insert(id);
@@ -117,7 +117,7 @@ void DirectoryView::withdraw(SampleId id) {
     if (answered.locations.erase(id) > 0) release(id);
 }
 
-// ---- What the directory is told ----
+// ---- Reports to the directory ----
 
 void DirectoryView::note(std::span<const SampleId> published, std::span<const SampleId> withdrawn,
                          std::int64_t epoch, CacheActions& actions) {

@@ -1,9 +1,9 @@
-// What a cache node knows from the directory of cache nodes (data.peers: directory): who holds what the node
-// lacks, and what the directory has to be told. Pure: DirectoryLine has the messages.
+// A cache node's view of the directory of cache nodes (data.peers: directory): which node holds samples that
+// this one lacks, and the changes that it has to report. Pure: DirectoryLine has the messages.
 //
-// Lookups are one message for all samples of a batch. Updates travel while the node serves: they are sent
-// when a batch has been sent to its worker, when so many wait as a message holds, and before a lookup, which
-// the directory must not answer from what was before. Of several changes of a sample, the last one is sent.
+// Lookups are one message for all samples of a batch. Updates are sent while the node serves: when a batch
+// has been sent to its worker, when a message is full, and before a lookup, because the directory must not
+// answer from an older state. Of several changes of a sample, the last one is sent.
 #pragma once
 
 #include <cstddef>
@@ -28,13 +28,13 @@ namespace tandem {
 class DirectoryView {
  public:
   /// `node`: its index among the cache nodes. `own`: the node's own job, in which messages are recorded.
-  /// `engine`: says what the node holds. The arguments must outlive it.
+  /// `engine`: knows the samples of the node. The arguments must outlive it.
   DirectoryView(int node, NodeJob& own, const CacheEngine& engine)
       : node_(node), own_(own), manifest_(own.data.manifest()), engine_(engine) {}
 
-  /// What the client's request still has to ask for. What leaves the node meanwhile, because of other
-  /// clients, is asked for once more; what then has left it comes from the store, and is not kept. Empty: the
-  /// request can be decided.
+  /// The samples for which the client's request still has to ask. A sample that leaves the node meanwhile,
+  /// because of other clients, is asked for once more. A sample that leaves the node after that comes from
+  /// the store, and is not kept. Empty: the request can be decided.
   std::vector<SampleId> unknown(std::size_t client, std::span<const SampleId> ids) const;
   /// Asks for the samples, each of which is named once. Pre: updates were sent, and the client awaits no
   /// answer.
@@ -49,19 +49,19 @@ class DirectoryView {
   };
   /// All answers for the client's request, which is decided now.
   Known take(std::size_t client);
-  /// The client is gone, and its request is not decided: no answer for it is used. False: there was none.
+  /// The client is gone before its request was decided: no answer to it is used. False: it had no request.
   bool forget(std::size_t client);
-  /// A lookup with the sample awaits its answer, or its request is not decided.
+  /// A lookup of the sample awaits its answer, or a request that has looked it up is not decided.
   bool awaits(SampleId id) const { return awaited_.contains(id); }
 
-  /// What the node keeps from now on, and what it does not keep any more: it is sent later.
+  /// The node keeps or drops samples from now on. The update is sent later.
   void note(std::span<const SampleId> published, std::span<const SampleId> withdrawn, std::int64_t epoch,
             CacheActions& actions);
-  /// Withdraws what this node may keep because of answers that are not used, unless it keeps that because of
-  /// another request, which may still be decided.
+  /// Withdraws samples that this node was to keep by answers that are not used, if it does not hold them and
+  /// no undecided request has looked them up.
   CacheActions withdraw_unused(std::int64_t epoch);
   CacheActions send_updates();
-  /// The node that an answer of that moment has named does not have them.
+  /// The node that an answer has named does not have these samples. `moment`: of that answer.
   void repair(std::span<const SampleId> ids, int holder, std::int64_t moment, std::int64_t epoch,
               CacheActions& actions);
 
@@ -70,10 +70,10 @@ class DirectoryView {
     std::optional<std::size_t> client = {};  ///< none: it is gone
     std::vector<SampleId> ids = {};
     std::int64_t epoch = 0;
-    std::unordered_set<SampleId> outdated = {};  ///< withdrawn since: the answer does not hold
+    std::unordered_set<SampleId> outdated = {};  ///< withdrawn since the lookup: the answer does not hold
     Seconds begun{};
   };
-  /// Of a client whose request is not decided.
+  /// The answers for a client whose request is not decided.
   struct Answered {
     int lookups = 0;
     std::unordered_map<SampleId, protocol::Location> locations = {};

@@ -8,8 +8,8 @@
 
 namespace tandem {
 
-/// One of the workers sends them, except before the first epoch. Nobody waits for anything else meanwhile.
-/// Many nodes may wait at once, so there is room for losses only afterwards.
+/// One of the workers sends them, except before the first epoch. Meanwhile no worker waits for another
+/// operation. Many nodes may wait at the same time, so memory for losses is allocated only afterwards.
 std::vector<float> EpochMessages::receive_losses(const NodeJob& job, std::span<const NodeClient> clients,
                                                  std::int64_t epoch) {
   const auto samples = data_.manifest().samples;

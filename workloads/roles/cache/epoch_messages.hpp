@@ -1,5 +1,5 @@
-// What workers send their cache node as an epoch begins, where its policy plans with epochs: losses, what
-// caches hold, and what a resumed job has got of the epoch before.
+// What workers send their cache node as an epoch begins, if its policy plans with epochs: losses, which
+// samples caches hold, and which samples of the epoch before a resumed job has got.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +21,11 @@ class EpochMessages {
   EpochMessages(const Job& job, Context& context)
       : data_(job.data()), context_(context), lists_(ResidentLists::of(job)) {}
 
-  /// What the list of the epoch knows, by id. `clients`: the workers of the job.
+  /// The losses that the list of the epoch uses, by id. `clients`: the workers of the job.
   std::vector<float> receive_losses(const NodeJob& job, std::span<const NodeClient> clients,
                                     std::int64_t epoch);
-  /// What the workers got before, by worker, in the first epoch if the job is resumed in it; else empty.
+  /// Which samples the workers got before, by worker, in the first epoch if the job is resumed in it;
+  /// otherwise empty.
   std::vector<std::vector<SampleId>> receive_given(const NodeJob& job, std::span<const NodeClient> clients,
                                                    std::int64_t epoch);
   /// Null: the list follows from the losses alone.
@@ -36,7 +37,7 @@ class EpochMessages {
   const DataPlan& data_;
   Context& context_;
   std::optional<ResidentLists> lists_;
-  ResidentSet residents_;  ///< of all nodes, as the list of the next epoch knows them
+  ResidentSet residents_;  ///< of all nodes, for the list of the next epoch
 };
 
 }  // namespace tandem

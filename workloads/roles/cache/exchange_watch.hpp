@@ -1,4 +1,4 @@
-// Whether workers of a cache node exchange gradients now, as they tell it (data.background: while-computing).
+// Whether workers of a cache node exchange gradients now, by their notes (data.background: while-computing).
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ class ExchangeWatch {
   /// `is_there`: otherwise its slot is empty as the node begins.
   void add_worker(Rank worker, bool is_there) { workers_.push_back({worker, false, !is_there}); }
   std::size_t size() const { return workers_.size(); }
-  /// The operations of the node that are those of the watch: as many as workers, from `first` on.
+  /// Which operations of the node belong to the watch: one for each worker, from `first` on.
   void wait_from(std::size_t first) { first_ = first; }
   bool is_of(std::size_t operation) const {
     return first_ <= operation && operation < first_ + workers_.size();
@@ -34,12 +34,12 @@ class ExchangeWatch {
     own.has_ended = protocol::as<protocol::End>(note).has_value();
     own.exchanges = !own.has_ended && protocol::unpack<protocol::Exchanging>(note).begins;
   }
-  /// The worker is gone. What was awaited from it ends with its other messages.
+  /// The worker is gone. Its awaited note ends with its other messages.
   void lose(std::size_t worker, std::span<Pending> waits, std::vector<Pending>& ending) {
     workers_[worker] = {workers_[worker].rank, false, true};
     if (Pending& awaited = waits[first_ + worker]; !awaited.empty()) ending.push_back(std::move(awaited));
   }
-  /// Another one is in its slot. What it exchanges already is not known.
+  /// Another worker is in its slot. Whether it exchanges already is not known.
   void begin(std::size_t worker) { workers_[worker].has_ended = false; }
   /// No worker exchanges anything.
   bool is_quiet() const { return std::ranges::none_of(workers_, &Worker::exchanges); }

@@ -1,5 +1,5 @@
-// With data.bad_sample: replace, messages of samples end with a number for each sample, which says whether it
-// was read. All that send or receive such messages must agree on it.
+// With data.bad_sample: replace, messages of samples end with a number for each sample, which says whether
+// it was read. All ranks that send or receive such messages must agree on it.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace tandem {
 
-/// Instead of its id: a sample that could not be read, or is not what the data set says.
+/// Instead of its id: a sample that could not be read, or differs from the data set.
 inline constexpr SampleId bad_sample = -1;
 
 /// The end of such a message.
@@ -27,7 +27,8 @@ class GivenSamples {
   Bytes size(std::size_t samples) const {
     return Bytes(is_sent_ ? static_cast<std::int64_t>(samples * sizeof(SampleId)) : 0);
   }
-  /// Of the sample at `position`. Nothing where messages do not have it. `numbers`: that end.
+  /// Sets the number of the sample at `position`, if messages have numbers. `numbers`: the end of the
+  /// message.
   void set(std::span<std::byte> numbers, std::size_t position, SampleId given) const {
     if (is_sent_) std::memcpy(numbers.data() + position * sizeof(SampleId), &given, sizeof(SampleId));
   }

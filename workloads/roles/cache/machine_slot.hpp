@@ -1,4 +1,4 @@
-// The place of a rank without workers whose machine may depart: one occupant after the other lives in it.
+// The slot of a rank without workers whose machine may depart: it has one occupant after the other.
 #pragma once
 
 #include <functional>
@@ -16,9 +16,9 @@ class MachineSlot {
   /// The arguments must outlive it.
   MachineSlot(const Job& job, Context& context, Journal& journal);
 
-  /// One occupant, of that incarnation, from its beginning to its end. OccupantDeparted must leave it.
+  /// Runs one occupant of that incarnation from its beginning to its end. Must let OccupantDeparted pass.
   using Live = std::function<void(Context& context, int incarnation)>;
-  /// Until the steward says that the job has ended.
+  /// Returns when the steward says that the job has ended.
   void run(const Live& live);
 
  private:

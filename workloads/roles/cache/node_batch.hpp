@@ -1,4 +1,4 @@
-// A batch that a cache node owes to a worker, or samples that it owes to another cache node.
+// A batch that a cache node has to send to a worker, or samples for another cache node.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace tandem {
 
 struct NodeBatch : SampleBytes {
   std::size_t client = 0;  ///< of the node
-  NodeJob* job = nullptr;  ///< of a worker; of another cache node, the own one of this node
+  NodeJob* job = nullptr;  ///< of the worker; for another cache node, this node's own job
   bool is_for_peer = false;
   std::int32_t samples = 0;
   std::int64_t epoch = 0;
@@ -26,7 +26,7 @@ struct NodeBatch : SampleBytes {
   std::vector<std::size_t> bad = {};       ///< positions of samples that another cache node does not get
   bool is_lost = false;                    ///< its worker is gone
   BenefitProbe::Tag probe = {};
-  // Of a node that may depart, which records what it has sent:
+  // For a node that may depart, which records the samples that it has sent:
   std::vector<SampleId> asked_for = {};
   std::vector<Delivered> delivered = {};
 

@@ -1,5 +1,5 @@
-// The clients of a cache node: which there are, what each asks for, which may still ask, and when the workers
-// of a job have all come to its next epoch. Pure: the node receives from them and sends to them.
+// The clients of a cache node: the next request of each, which ones may still send one, and when all workers
+// of a job have come to its next epoch. Pure: the node receives from them and sends to them.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ struct NodeClient : JoiningClient {
   std::vector<SampleId> ids = {};  ///< of the request being received
   protocol::Request request = {};
   bool is_held = false;  ///< the request is for an epoch that has not begun, or waits for the directory
-  Seconds asked{};       ///< when it has come
+  Seconds asked{};       ///< when the request has come
 };
 
 class NodeClients {
@@ -48,17 +48,17 @@ class NodeClients {
   bool are_open() const { return open_ > 0; }
   bool have_open_workers() const { return open_workers_ > 0; }
 
-  /// A new one in the slot of one that is gone, or in one for spares.
+  /// A new client in the slot of a departed one, or in a slot for spares.
   void begin(NodeClient& client, int incarnation);
-  /// It asks for nothing more, or is gone.
+  /// The client asks for nothing more, or is gone.
   void end(NodeClient& client);
 
-  /// The next epoch of a job begins when none of its workers may still ask for samples of the one before.
-  /// None: that is not yet so, or nobody waits for an epoch.
+  /// The next epoch of a job, if it begins now: none of its workers may still ask for samples of the epoch
+  /// before. None: some may, or no worker waits for an epoch.
   std::optional<std::int64_t> due_epoch(const NodeJob& job);
   /// The position from which the workers that wait for the epoch ask for samples.
   std::int64_t first_position(const NodeJob& job, std::int64_t epoch);
-  /// The epoch has begun: those that have waited for it, which are held no longer.
+  /// The epoch has begun: returns the clients that have waited for it. They are not held any more.
   std::vector<std::size_t> release(const NodeJob& job, std::int64_t epoch);
 
  private:

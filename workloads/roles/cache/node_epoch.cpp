@@ -60,7 +60,7 @@ void NodeEpoch::keep_lists(const sampling::EpochList& list) {
   }
 }
 
-/// Returns what is left. Samples that came early leave their places to those that gave theirs up for them.
+/// Returns the rest. Samples that came early leave their places to the samples that had made room for them.
 std::vector<SampleId> NodeEpoch::put_given(std::span<const std::vector<SampleId>> given) {
   TANDEM_CHECK(given.size() == lists_.size(), given.size(), lists_.size());
   std::vector<bool> has_come(samples());

@@ -1,5 +1,6 @@
-// The epoch in progress as a cache node knows it whose policy plans with epochs: the lists, which it computes
-// as the workers do, and what its own workers still want of them. There, samples may change places.
+// The epoch in progress, for a cache node whose policy plans with epochs: the lists, which the node computes
+// as the workers do, and which of these samples its own workers still want. In these lists samples may
+// change places.
 #pragma once
 
 #include <cstdint>
@@ -20,19 +21,19 @@ class NodeEpoch {
 
   /// Below 0 before the first one.
   std::int64_t epoch() const { return epoch_; }
-  /// `losses`: what the list knows, by id, where workers compute losses; else empty. `tell` gets the event,
-  /// which is valid until it returns. `given`: in the epoch in which a job is resumed, by worker of the node:
-  /// the samples that came for its first places. The others of these lists are left. `list`: of the epoch,
-  /// where it does not follow from the losses alone. `position`: of their parts, from which the workers of
-  /// the node ask for samples, where these do not change places.
+  /// `losses`: those that the list uses, by id, where workers compute losses; otherwise empty. `tell` gets
+  /// the event, which is valid until it returns. `given`: in the epoch in which a job is resumed, by worker
+  /// of the node, the samples that it got for its first places; the others of these lists remain. `list`: of
+  /// the epoch, if it does not follow from the losses alone. `position`: in the workers' parts, from which
+  /// the workers of the node ask for samples, if these do not change places.
   void begin(std::int64_t epoch, std::span<const float> losses,
              const std::function<void(const cache::EpochBegins&)>& tell,
              std::span<const std::vector<SampleId>> given = {},
              std::shared_ptr<const sampling::EpochList> list = nullptr, std::int64_t position = 0);
-  /// A worker (its number among those of the node) asks for the samples from this position of its part. Where
-  /// samples have changed places, it gets those that are there now. Valid until the next call.
+  /// A worker (its number among those of the node) asks for samples from this position of its part. Where
+  /// samples have changed places, it gets those that are at these places now. Valid until the next call.
   cache::Want want(std::size_t client, std::int64_t position, std::span<const SampleId> ids);
-  /// What was served for it: those that were swapped change places.
+  /// The samples that were served for it. Those that were swapped change places.
   void note_served(std::span<const cache::Serve> serves);
 
  private:

@@ -1,5 +1,5 @@
-// What a cache node knows of each job that it serves: which of its clients are the job's workers, the epoch
-// that these are in, and what is recorded of the job.
+// A cache node's data about each job that it serves: which clients are the job's workers, their epoch, and
+// the records of the job.
 #pragma once
 
 #include <algorithm>
@@ -46,12 +46,12 @@ struct NodeJob {
   }
 
   bool has_first_epoch() const { return first_epoch < no_epoch; }
-  /// What was decided before the first request, as of epoch 0, belongs to the first epoch that was requested.
+  /// Decisions before the first request have epoch 0. They belong to the first epoch that was requested.
   std::int64_t row_epoch(std::int64_t decided) const {
     return has_first_epoch() ? std::max(decided, first_epoch) : decided;
   }
   std::int64_t newest_epoch() const { return epoch ? epoch->epoch() : last_epoch; }
-  /// Of caches.csv.
+  /// A row of caches.csv.
   CacheRecord& record(std::int64_t of_epoch, std::string_view from) {
     return cache_record(journal.caches, rank, of_epoch, std::string(from));
   }
@@ -66,15 +66,15 @@ struct NodeJob {
 
   /// Samples of this epoch are asked for.
   void note_request(std::int64_t of_epoch);
-  /// A read in the background has ended. The epoch of one that was decided before the first request is not
-  /// known until that comes: a resumed job does not begin with epoch 0.
+  /// A read in the background has ended. If it was decided before the first request, its epoch is not known
+  /// before that request: a resumed job does not begin with epoch 0.
   void note_background(std::int64_t of_epoch, Seconds duration);
-  /// What was read in the background since the last time, and what of it turned out to be of no use. Nodes
-  /// that nobody asks read nothing.
+  /// Records the background reads since the last call, and how many of them were of no use. A node without
+  /// requests reads nothing.
   void record_background(const CacheEngine& engine);
-  /// What the tiers could have delivered at most, unless something was read ahead. Whether the last epoch is
-  /// complete may depend on other nodes, so there is a row without it, too, unless the job has `epochs`
-  /// epochs. To replay millions of requests takes seconds.
+  /// Records the most that the tiers could have delivered, unless something was read in advance. Other nodes
+  /// may decide whether the last epoch is complete, so there is a row without it, too, unless the job has
+  /// `epochs` epochs. To replay millions of requests takes seconds.
   void record_most(const CacheEngine& engine, double epochs);
 
   int number;
@@ -92,7 +92,7 @@ struct NodeJob {
   std::optional<NodeEpoch> epoch;                ///< where the policy plans with epochs
   std::int64_t last_epoch = 0;                   ///< the newest one that was requested
   std::int64_t first_epoch = no_epoch;           ///< the oldest one that was requested
-  Seconds read_at_start{};                       ///< how long reads took that ended before the first request
+  Seconds read_at_start{};                       ///< durations of reads before the first request
   std::map<std::int64_t, CacheLedger> recorded;  ///< by epoch: reads in the background
 };
 

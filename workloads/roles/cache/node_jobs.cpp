@@ -71,7 +71,7 @@ void NodeJobs::add_probe(NodeJob& job, BenefitProbe::Change change, Changes& cha
   changes.push_back({&job, {.job = job.number, .state = state}, job.newest_epoch()});
 }
 
-/// What a cache saves a job depends on the other ones.
+/// The benefit of a cache for a job depends on the other jobs.
 void NodeJobs::probe_again(const NodeJob& other, Changes& changes) {
   for (NodeJob& job : jobs_)
     if (&job != &other && job.probe && job.open > 0) add_probe(job, job.probe->begin_again(), changes);

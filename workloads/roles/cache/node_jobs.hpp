@@ -1,5 +1,5 @@
-// The jobs that a cache node serves: what its policy is told when one begins, ends or is measured. Pure: the
-// node says what happens, and tells the policy.
+// The jobs that a cache node serves, and the events of its policy when one begins, ends or is measured.
+// Pure: the node says what happens, and passes the events to the policy.
 #pragma once
 
 #include <cstdint>
@@ -16,36 +16,37 @@ namespace tandem {
 
 class NodeJobs {
  public:
-  /// What the policy is told, with the job and its epoch in which the policy is told it.
+  /// An event of the policy, with the job and its epoch at which the policy gets it.
   struct Change {
     NodeJob* job = nullptr;
     cache::JobChange change = {};
     std::int64_t epoch = 0;
   };
   using Changes = std::vector<Change>;
-  /// When the policy is told that jobs begin, and end.
+  /// Whether the policy gets an event when jobs begin, and end.
   struct Told {
     bool begins = false;
     bool ends = false;
   };
 
-  /// The node's own job first; its workers, and then those of the others, are the first clients of the node.
+  /// The node's own job first. The first clients of the node are its workers, then those of the other jobs.
   /// `node`: among the cache nodes.
   NodeJobs(std::span<const ServedJob> served, std::size_t node, const Told& told);
   std::deque<NodeJob>& all() { return jobs_; }
   NodeJob& own() { return jobs_.front(); }
   bool is_alone() const { return jobs_.size() == 1; }
-  /// That last asked for samples, or began an epoch.
+  /// The job that last asked for samples, or began an epoch.
   NodeJob& active() { return *active_; }
   NodeJob& of(const SampleRead& read) { return jobs_[static_cast<std::size_t>(read.job)]; }
 
-  /// Once. The policy learns of the own job before the first request, and of another one with that.
+  /// To be called once. The policy gets the event of the own job before the first request, and that of
+  /// another job with its first request.
   Changes begin(NodeJob& job);
   void begin_epoch(NodeJob& job);
   /// A worker of the job asks for a batch.
   Changes begin_batch(NodeJob& job, std::int64_t epoch);
   Changes note_sent(const NodeBatch& batch, Seconds now);
-  /// None of its workers asks for anything more, while those of other jobs do.
+  /// No worker of the job asks for anything more, while those of other jobs do.
   Changes end(NodeJob& job);
 
  private:

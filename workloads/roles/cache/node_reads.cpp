@@ -71,7 +71,7 @@ void NodeReads::begin_next(CacheActions& actions) {
   while (const auto read = background_.next()) begin(*read, false, actions);
 }
 
-/// From each of the stores what it has, or from another cache node.
+/// Reads the samples of each store from it, or all from another cache node.
 void NodeReads::begin(const BackgroundQueue::Read& read, bool is_awaited, CacheActions& actions) {
   for (std::size_t place = 0; place < on_demand_.size(); ++place) {
     BackgroundQueue::Read part = read;

@@ -1,4 +1,4 @@
-// How the parts of a cache node are set up for the jobs that it serves, its own one first.
+// The settings of a cache node's parts, for the jobs that it serves, its own one first.
 #pragma once
 
 #include <span>
@@ -14,13 +14,14 @@ namespace tandem {
 /// `index`: of the node among the cache nodes.
 ReadPlaces places_of(const Job& job, int index);
 NodeJobs::Told told_of_jobs(const Job& job);
-/// `may_depart`: the node itself.
+/// `may_depart`: whether the node may depart.
 CacheService::Setting service_setting(std::span<const ServedJob> jobs, const ReadPlaces& places,
                                       bool may_depart);
-/// With the policy, whose events are recorded as those of `rank`. `incarnation`: of the node in its slot.
+/// An engine with the policy. Events of the policy are recorded as those of `rank`. `incarnation`: of the
+/// node in its slot.
 CacheEngine make_engine(std::span<const ServedJob> served, Rank rank, const ReadPlaces& places,
                         int incarnation);
-/// Of the jobs: samples.
+/// Samples in the largest batch of the jobs.
 int largest_own_batch(std::span<const ServedJob> jobs);
 
 }  // namespace tandem

@@ -22,13 +22,13 @@ class NodeSources {
   NodeSources(const Job& job, Context& context, const ReadPlaces& places, TierFile* tier);
 
   std::size_t size() const { return sources_.size(); }
-  /// As numbered in ReadPlaces.
+  /// `place`: as numbered in ReadPlaces.
   void add(std::size_t place, SampleRead read) { sources_[place]->add(std::move(read)); }
-  /// Fills entries that are empty, where there is a read: one for each place.
+  /// Fills the empty entries of places that have a read: one entry for each place.
   void put_next(std::span<Pending> waits);
-  /// An operation of put_next has ended so. None: the read has not ended.
+  /// An operation of put_next has ended. None: its read has not ended.
   std::optional<SampleRead> hear(std::size_t place, const Completion& ended);
-  /// A read of another node that is not there; none: there is no such read.
+  /// A read from another node that is not there; none: there is no such read.
   std::optional<SampleRead> take_refused();
   /// No read follows.
   void close(std::span<Pending> waits);

@@ -9,10 +9,10 @@
 
 namespace tandem {
 
-/// Of a part with several samples.
+/// Bytes of a part that has several samples.
 inline constexpr Bytes most_of_peer_part{256 << 10};
 
-/// Behind the last sample of each part.
+/// The index after the last sample of each part.
 std::vector<std::size_t> ends_of_peer_parts(const cache::Manifest& manifest, std::span<const SampleId> ids);
 
 }  // namespace tandem

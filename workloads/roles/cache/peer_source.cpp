@@ -85,8 +85,8 @@ void PeerSource::put_next(Pending& wait) {
   }
 }
 
-/// What has come, one sample after the other, goes to the places of those samples. These may lie in the same
-/// memory, each at its own place or behind it, so the last one is moved first.
+/// Moves the received samples, which follow each other, to their places. These may be in the same memory,
+/// each at its own place or behind it, so the last one is moved first.
 void PeerSource::spread(const Request& request) const {
   const auto& targets = request.read.targets;
   std::size_t end = 0;
@@ -118,7 +118,7 @@ std::optional<SampleRead> PeerSource::take_refused() {
   return read;
 }
 
-/// What was being sent arrives, and nothing else.
+/// Samples that were being sent arrive, and nothing else.
 void PeerSource::depart() {
   peer_.depart();
   refuse(on_demand_);

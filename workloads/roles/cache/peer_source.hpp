@@ -15,14 +15,14 @@
 
 namespace tandem {
 
-/// A read becomes parts of few bytes, each of which is requested, and ends, as a read of its own. Of each
-/// peer few are requested at the same time: the others wait here, where those on demand overtake those that
-/// nobody waits for. What one peer has not answered keeps no other one waiting. A peer that has departed has
+/// A read becomes parts of few bytes. Each part is requested, and ends, as a read of its own. Few parts are
+/// requested from a peer at the same time. The others wait here; those on demand overtake those that no
+/// batch waits for. Other peers do not wait for a peer that has not answered. A peer that has departed has
 /// no sample: reads end without a message.
 class PeerSource : public SampleReads {
  public:
-  /// The next part is requested while less than this is. More than a link of 100 Gbit/s passes in a round
-  /// trip within a cluster, and a peer reads the next part from its disk while it sends one.
+  /// The next part is requested while fewer bytes are requested. A link of 100 Gbit/s passes fewer in a
+  /// round trip within a cluster, and a peer reads the next part from its disk while it sends one.
   static constexpr Bytes window{512 << 10};
   /// The arguments must outlive it.
   PeerSource(Context& context, Rank peer, const cache::Manifest& manifest)
@@ -39,14 +39,14 @@ class PeerSource : public SampleReads {
     return requests_.empty() && on_demand_.empty() && ahead_.empty() && refused_.empty() &&
            !peer_.is_joining();
   }
-  /// Tells the other node, if it is there, that no read follows. It ends only when all others have told it.
-  /// Pre: is_idle().
+  /// Says to the other node, if it is there, that no read follows. A node ends only when all others have
+  /// said so. Pre: is_idle().
   void say_end();
   void close(Pending& last) override;
-  /// Nobody is there as this node begins.
+  /// The peer is absent as this node begins.
   void be_absent() { peer_.be_absent(); }
   void depart();
-  /// Another one has come, of that incarnation. `own`: that of this node.
+  /// Another peer of incarnation `peer` has come. `own`: incarnation of this node.
   void join(int own, int peer) { peer_.join(own, peer); }
 
  private:
@@ -67,10 +67,10 @@ class PeerSource : public SampleReads {
   DepartingServer peer_;
   const cache::Manifest& manifest_;
   std::deque<SampleRead> on_demand_, ahead_;  ///< parts that are not requested yet
-  std::deque<SampleRead> refused_;            ///< parts that nobody is there to answer
+  std::deque<SampleRead> refused_;            ///< parts for a peer that is not there
   std::deque<Request> requests_;
   Bytes requested_{0};        ///< by these
-  bool awaits_peer_ = false;  ///< put_next has given what joining the peer waits for
+  bool awaits_peer_ = false;  ///< put_next has given the operation for which joining the peer waits
   Completion ended_;
   protocol::Found found_;  ///< of the oldest request
   Pending end_;

@@ -8,15 +8,16 @@
 
 namespace tandem {
 
-/// Records what the policy itself decides: which samples are then read also depends on what is in flight.
+/// Records the decisions of the policy itself. Which samples are then read also depends on the reads in
+/// flight.
 class RecordedPolicy final : public cache::CachePolicy {
  public:
-  /// `wants_alone`: the policy decides by requests alone, so other events are left out. `journal` must
+  /// `wants_alone`: the policy decides by requests alone; other events are not recorded. `journal` must
   /// outlive it.
   RecordedPolicy(std::unique_ptr<cache::CachePolicy> policy, Journal& journal, Rank rank, bool wants_alone)
       : policy_(std::move(policy)), journal_(journal), rank_(rank), wants_alone_(wants_alone) {}
 
-  /// What follows is of this policy, and not of the one before it on the rank.
+  /// Records that a new policy begins on the rank.
   void record_new();
   void on_want(const cache::Want& want, cache::Decisions& decisions) override;
   void on_arrived(std::span<const cache::Arrived> arrived, cache::Decisions& decisions) override;

@@ -1,5 +1,5 @@
 // Lists of epochs that depend on which samples are in a cache when the epoch begins (sampler shade). Workers
-// and cache nodes make the same list from the same sets.
+// and cache nodes compute the same list from the same sets.
 #pragma once
 
 #include <cstddef>
@@ -15,12 +15,12 @@
 
 namespace tandem {
 
-/// Samples, a bit for each.
+/// A set of samples, with a bit for each.
 class ResidentSet {
  public:
   ResidentSet() = default;
   explicit ResidentSet(std::int64_t samples) : bytes_(size_for(samples)) {}
-  /// All that the policy of a cache node holds, or will when reads end.
+  /// All samples that the policy of a cache node holds, or will hold when its reads have ended.
   ResidentSet(const cache::CachePolicy& policy, std::int64_t samples);
 
   static std::size_t size_for(std::int64_t samples) { return (static_cast<std::size_t>(samples) + 7) / 8; }
@@ -29,7 +29,7 @@ class ResidentSet {
     return index / 8 < bytes_.size() &&
            std::to_integer<unsigned>(bytes_[index / 8] >> (index % 8) & std::byte{1}) != 0;
   }
-  /// Adds another set, as its bytes. Pre: of as many samples.
+  /// Adds another set, given by its bytes. Pre: of equally many samples.
   void add(std::span<const std::byte> other);
   std::span<std::byte> bytes() { return bytes_; }
   std::span<const std::byte> bytes() const { return bytes_; }
@@ -40,7 +40,7 @@ class ResidentSet {
 
 class ResidentLists {
  public:
-  /// None: the lists of the job do not depend on what is in caches.
+  /// None: the lists of the job do not depend on the content of caches.
   static std::optional<ResidentLists> of(const Job& job);
 
   /// `losses`: as for EpochLists::of. `resident`: of all cache nodes together.

@@ -1,4 +1,5 @@
-// The bytes of a message of samples, and memory of messages that were sent, for the next ones.
+// The bytes of a message of samples, and the memory of messages that were sent, which later messages use
+// again.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +18,7 @@ struct SampleBytes {
 /// Memory of messages that were sent.
 class SpareRecords {
  public:
-  /// Of the size of the message. Its contents are not specified.
+  /// Gives the message memory of its size. Its contents are not specified.
   void give(SampleBytes& message) {
     if (!spare_.empty()) {
       message.records = std::move(spare_.back());

@@ -1,4 +1,4 @@
-// A message of samples to one rank, and the list of those that are on their way to it.
+// A message of samples to one rank, and the list of those that are in flight to it.
 #pragma once
 
 #include <list>

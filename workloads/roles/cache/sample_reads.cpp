@@ -63,7 +63,7 @@ Kernel DiskSource::transfer(SampleRead& read, std::size_t begin, std::size_t end
   return {};
 }
 
-/// Nullopt: threads have to read them. The rank itself compares what it gets with checksums, which must not
+/// Nullopt: threads have to read them. The rank itself compares the bytes with checksums, which must not
 /// keep it from its messages for long; and threads read large parts as fast.
 std::optional<FileTransfer> DiskSource::file_transfer(SampleRead& read, std::size_t begin, std::size_t end) {
   constexpr std::size_t most_bytes = std::size_t{64} << 10;
@@ -108,9 +108,9 @@ void DiskSource::read_sample(SampleRead& read, std::size_t position) const {
   read.failed[position] = wrong ? 1 : 0;
 }
 
-/// Behind the first access, as many requests as the disk serves at the same time: when the first one is
-/// nearly done, it then has a request for each place that becomes free. What writes, or reads what was
-/// written, waits for all before it, and all wait for it.
+/// After the first access, starts as many requests as the disk serves at the same time. When the first one
+/// is nearly done, the disk then has a request for each place that becomes free. A request that writes, or
+/// reads written samples, waits for all before it, and all later ones wait for it.
 void DiskSource::begin_next() {
   const std::size_t enough = parallel_ == 1 ? 0 : parallel_;
   std::size_t behind = 0;
@@ -180,7 +180,7 @@ std::optional<SampleRead> DiskSource::finish() {
   return std::move(access.read);
 }
 
-/// What is still to be written is of no use any more.
+/// Writes that have not started are of no use any more.
 void DiskSource::close(Pending& last) {
   if (!last.empty()) context_.wait(last);
   for (Access& access : accesses_) context_.wait_all(access.parts);
@@ -235,7 +235,7 @@ void StoreSource::ask(Request& request) {
                                reinterpret_cast<std::byte*>(own.ids.data())});
 }
 
-/// What was open with a store that has departed may still use the memory of its reads.
+/// Open operations with a store that has departed may still use the memory of its reads.
 void StoreSource::put_next(Pending& wait) {
   if (!wait.empty()) return;
   if (store_.takes_requests()) {

@@ -1,5 +1,5 @@
-// Where samples are read that no tier of a node holds: a disk of this rank's host, or a store on another
-// rank (other cache nodes: peer_source.hpp). Several stores stripe the samples by their ids.
+// Where samples are read that no tier of a node holds: from a disk of this rank's host, or from a store on
+// another rank (from other cache nodes: peer_source.hpp). Several stores stripe the samples by their ids.
 #pragma once
 
 #include <algorithm>
@@ -22,48 +22,47 @@
 
 namespace tandem {
 
-/// Samples that one read from a store has at most: a batch, or what a policy reads in the background.
+/// Most samples of one read from a store: a batch, or a read of the policy in the background.
 inline std::size_t most_samples_of_read(const DataPlan& data) {
   const int package = data.cache_factory().needs.manifest ? 1024 : 0;
   return static_cast<std::size_t>(std::max(data.largest_batch(), package));
 }
 
-/// Its reads end in the order in which they are begun, as a rule that in which they were added.
+/// Reads end in the order in which they begin. Usually they begin in the order in which they were added.
 class SampleReads {
  public:
   virtual ~SampleReads() = default;
   virtual void add(SampleRead read) = 0;
   /// Puts an operation of the oldest read into `wait`, if that is empty and there is a read.
   virtual void put_next(Pending& wait) = 0;
-  /// Tells it how the operation that put_next gave has ended, before `finish`.
+  /// The operation of put_next has ended. Called before `finish`.
   virtual void hear(const Completion& /*ended*/) {}
-  /// The oldest read; nullopt: other operations of it have not ended. Never blocks for those. Pre: the
-  /// operation that put_next gave has ended, and was waited for.
+  /// The oldest read; nullopt: other operations of it have not ended. Does not wait for those. Pre: the
+  /// operation of put_next has ended, and was waited for.
   virtual std::optional<SampleRead> finish() = 0;
-  /// A read that ends without an operation, because nobody is there to make it; nullopt: there is none.
+  /// A read that ends without an operation, because its rank is not there; nullopt: there is none.
   virtual std::optional<SampleRead> take_refused() { return std::nullopt; }
-  /// No read follows. `last`: what put_next has given and has not ended, or empty. Pre: all have ended but
-  /// those into a tier.
+  /// No read follows. `last`: the operation of put_next that has not ended, or empty. Pre: all reads have
+  /// ended; writes into a tier may be in progress.
   virtual void close(Pending& last) = 0;
 };
 
-/// Whether each follows the one before it in memory.
+/// Whether each target follows the one before it in memory.
 bool is_one_piece(const std::vector<std::span<std::byte>>& targets);
 
-/// Requests that the first disk of the rank's host serves at the same time, or that a cache node makes at the
-/// same time where it reads a mounted storage itself.
+/// Number of requests that the first disk of the rank's host serves at the same time. For a cache node that
+/// reads a mounted storage itself, the number of requests that it makes at the same time.
 int parallel_requests(const Job& job, Rank rank);
 
 /// The first disk of this rank's host, with samples of the data set and the tier of a cache. Each sample of
-/// an access is a request to the disk. As many parts of an access as the disk serves at the same time are
-/// transferred at the same time. Accesses begin one after the other; but where the disk serves several
-/// requests at the same time, reads of the data set begin before earlier ones have ended, so that it always
-/// has requests to serve.
+/// an access is a request to the disk. The disk transfers as many parts of an access at the same time as it
+/// serves. Accesses begin one after the other. If the disk serves several requests at the same time, reads
+/// of the data set begin before earlier ones have ended, so that the disk always has requests to serve.
 class DiskSource : public SampleReads {
  public:
   /// `parallel`: requests that the disk serves at the same time, at least 1. `samples` and `tier`: null when
-  /// math is modelled. `continues`: after a sample that cannot be read, or is not what the data set says;
-  /// otherwise it ends the read with a WorldError. The arguments must outlive it.
+  /// math is modelled. `continues`: a sample that cannot be read, or differs from the data set, is marked as
+  /// failed; otherwise it ends the read with a WorldError. The arguments must outlive it.
   DiskSource(Context& context, const cache::Manifest& manifest, int parallel, const SampleSource* samples,
              TierFile* tier = nullptr, bool continues = false)
       : context_(context),
@@ -78,8 +77,7 @@ class DiskSource : public SampleReads {
   void close(Pending& last) override;
   /// Removes the sample from the tier, after the accesses that were added before.
   void remove(SampleId id);
-  /// Nobody waits any more for the reads of that reader (SampleRead::reader): those that have not begun are
-  /// not made. Returns how many.
+  /// The reader (SampleRead::reader) is gone: its reads that have not begun are dropped. Returns how many.
   std::size_t drop_reads_of(std::size_t reader);
   /// Bytes of the writes that were added and have not ended.
   Bytes to_write() const { return to_write_; }
@@ -89,7 +87,7 @@ class DiskSource : public SampleReads {
     SampleRead read;
     std::vector<SampleId> removed = {};  ///< after it
     bool has_begun = false;
-    std::vector<Pending> parts = {};  ///< but the one that was given out
+    std::vector<Pending> parts = {};  ///< but the one that put_next has given
   };
   void begin_next();
   void begin(Access& access);
@@ -110,8 +108,8 @@ class DiskSource : public SampleReads {
   Bytes to_write_{0};
 };
 
-/// A store on another rank. All reads are requested at once; the store makes one after the other, and sends
-/// one while it reads the next. Where it may depart, reads wait until it is there again.
+/// A store on another rank. All reads are requested immediately. The store makes one after the other, and
+/// sends one while it reads the next. If the store may depart, reads wait until it is there again.
 class StoreSource : public SampleReads {
  public:
   StoreSource(Context& context, Rank store, const GivenSamples& given)
@@ -121,15 +119,15 @@ class StoreSource : public SampleReads {
   void hear(const Completion& ended) override { ended_ = ended; }
   std::optional<SampleRead> finish() override;
   void close(Pending& last) override;
-  /// It has departed: what it was asked for is asked again.
+  /// The store has departed: reads in progress are requested again later.
   void depart();
-  /// Another one has come, of that incarnation. `own`: that of this rank.
+  /// Another store of incarnation `store` has come. `own`: incarnation of this rank.
   void join(int own, int store) { store_.join(own, store); }
 
  private:
   struct Request {
     SampleRead read;
-    /// Where the samples go to different places, or are followed by GivenSamples.
+    /// If the samples go to different places, or are followed by GivenSamples.
     std::vector<std::byte> records = {};
     Pending sent = {};
     Pending data = {};
@@ -140,8 +138,8 @@ class StoreSource : public SampleReads {
   DepartingServer store_;
   GivenSamples given_;
   std::deque<Request> requests_;
-  std::vector<Pending> lost_;  ///< what the store that has departed was asked for
-  bool awaits_store_ = false;  ///< put_next has given what joining the store waits for
+  std::vector<Pending> lost_;  ///< operations with the departed store
+  bool awaits_store_ = false;  ///< put_next has given the operation for which joining the store waits
   Completion ended_;
 };
 

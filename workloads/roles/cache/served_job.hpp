@@ -12,11 +12,11 @@ namespace tandem {
 
 struct ServedJob {
   const Job* job = nullptr;
-  Journal* journal = nullptr;  ///< what this rank records of the job
+  Journal* journal = nullptr;  ///< for the records of this rank about the job
   Rank first = 0;              ///< the job's rank 0, as the context of this rank counts
 };
 
-/// That a read for one of them has at most.
+/// Most samples of one read for any of the jobs.
 inline std::size_t most_samples_of_read(std::span<const ServedJob> jobs) {
   std::size_t most = 0;
   for (const ServedJob& served : jobs) most = std::max(most, most_samples_of_read(served.job->data()));

@@ -92,7 +92,7 @@ void Store::hear(std::size_t index, const Completion& ended) {
   listen(index);
 }
 
-/// What is being read for one that was here before is never sent.
+/// Samples that are being read for an earlier reader are never sent.
 void Store::wait_for_sent(Reader& reader) {
   for (Message& message : reader.messages)
     if (message.is_sent) context_.wait(message.send);
@@ -162,8 +162,8 @@ void Store::hear_steward(const Note& note) {
   wait_.back() = protocol::receive<"membership">(context_, *steward_);
 }
 
-/// Null: a worker that never asks this store. What is being read for it is read to its end; what waits for
-/// the disk is not read, or nodes that come and go would keep it busy with reads that nobody gets.
+/// Null: a worker that never uses this store. A read for it that is in progress ends. Reads that wait for
+/// the disk are dropped: nodes that come and go would otherwise keep it busy with reads for departed nodes.
 void Store::on_departed(Reader* reader) {
   // It may have ended by itself.
   if (reader == nullptr || (reader->has_ended && !reader->is_joining)) return;

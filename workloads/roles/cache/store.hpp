@@ -1,6 +1,6 @@
-// A store, the remote tier: has samples on the disk of its host, and sends them to cache nodes on request.
-// Where cache nodes may depart, their workers may ask it, too, and any of these may depart and others join.
-// It may depart itself, and another one come in its slot with the same disk.
+// A store, the remote tier. It has samples on the disk of its host, and sends them to cache nodes on
+// request. If cache nodes may depart, their workers may ask the store, too, and all of these may depart and
+// join. The store may depart itself, and another one come in its slot with the same disk.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,9 @@ namespace tandem {
 
 class Store {
  public:
-  /// What it is given must outlive it. `jobs`: whose samples it has, its own one first; these are the same.
-  /// `index`: among the stores. `incarnation`: of one that may depart; a later one than the first joins the
-  /// job.
+  /// The arguments must outlive it. `jobs`: the jobs whose samples it has, its own one first; they have the
+  /// same samples. `index`: among the stores. `incarnation`: of a store that may depart; from 2 on, it joins
+  /// the running job.
   Store(std::span<const ServedJob> jobs, Context& context, int index, int incarnation = 1);
   void run();
 
@@ -35,7 +35,7 @@ class Store {
   /// A cache node, or a worker.
   struct Reader : JoiningClient {
     std::vector<SampleId> ids;    ///< of the request being received
-    std::list<Message> messages;  ///< being read, or on their way; in the order of the requests
+    std::list<Message> messages;  ///< being read, or in flight; in the order of the requests
   };
   void add_readers(const Job& job);
   void join();
@@ -63,7 +63,8 @@ class Store {
   std::size_t open_ = 0;         ///< readers that may send requests
   std::optional<Rank> steward_;  ///< where readers or stores may depart
   bool no_more_join_ = false;
-  /// The next request of each reader, or what one that joins waits for; the disk; the steward's next note.
+  /// The operations for which the store waits: the next request of each reader, or the next step of a
+  /// joining reader; the disk; the steward's next note.
   std::vector<Pending> wait_;
   SpareRecords spare_;
 };

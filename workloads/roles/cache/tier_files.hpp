@@ -1,6 +1,6 @@
-// The files of the second tier of a cache node: its samples and, where the tier outlives the process
-// (data.keep), the log of what it has; and what an earlier process of the job, or the job that this one
-// resumes, has left on the disk of the node's host.
+// The files of the second tier of a cache node: its samples and, if the tier outlives the process
+// (data.keep), the log of its samples. Also the files that an earlier process has left on the disk of the
+// node's host: one of this job, or of the job that this one resumes.
 #pragma once
 
 #include <cstdint>
@@ -27,14 +27,14 @@ class TierFiles {
   bool are_kept() const { return job_.spec().experiment.data.keep; }
   struct Left {
     std::vector<TierEntry> here = {};
-    std::int64_t spoiled = 0;  ///< samples that are not what was written
+    std::int64_t spoiled = 0;  ///< samples that differ from the written ones
   };
-  /// Reads all that is left once, to compare it with its checksums, before the node serves anybody.
+  /// Before the node serves: reads all samples that are left once, and compares them with their checksums.
   Left check_left();
-  /// The log begins with these. Pre: are_kept(), and check_left() has ended.
+  /// Begins the log with these samples. Pre: are_kept(), and check_left() has ended.
   void begin_log(std::span<const TierEntry> here);
   bool have_log() const { return log_.has_value(); }
-  /// The sample is in the tier, or not any more.
+  /// The sample is in the tier, or is not there any more.
   void note(SampleId id, bool is_there);
 
  private:

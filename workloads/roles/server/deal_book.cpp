@@ -13,7 +13,7 @@ void DealBook::join(int worker, std::int64_t counted) {
   if (deals_) deals_->join(worker, counted);
 }
 
-/// Samples that the worker may have taken beyond those of its pushes when it hears of a deal.
+/// Samples that the worker may have taken beyond those of its pushes when it learns of a deal.
 std::int64_t DealBook::most_ahead(std::size_t worker, const Taker& taker) const {
   if (!taker.is_member) return 0;
   const std::int64_t batch = std::max(setting_.batch, taker.batch);

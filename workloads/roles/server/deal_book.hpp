@@ -1,5 +1,5 @@
 // How a parameter server deals samples where workers may depart and join, and which of the deals each worker
-// has heard of. Pure.
+// knows. Pure.
 #pragma once
 
 #include <algorithm>
@@ -15,15 +15,15 @@
 
 namespace tandem {
 
-/// The coordinator alone deals. `counted`, in all functions: by slot, the samples of all its workers that
+/// The coordinator alone deals. `counted`, in all functions: by slot, how many samples of all its workers
 /// count.
 class DealBook {
  public:
   struct Setting {
     int batch = 0;                       ///< samples that a worker takes as the job begins
     int prefetch = 0;                    ///< batches that workers request from cache nodes in advance
-    std::vector<bool> loads_ahead = {};  ///< by slot: its worker may have taken the batch of its next step
-    bool knows_samples = false;          ///< the numbers of the deals are there, not only how many they are
+    std::vector<bool> loads_ahead = {};  ///< by slot: its worker may have taken the next batch already
+    bool knows_samples = false;          ///< the numbers of the deals are known, not only how many there are
   };
   /// `deals`: none: nothing is dealt while the job runs.
   DealBook(Setting setting, std::optional<sampling::MemberDeals> deals)
@@ -38,33 +38,33 @@ class DealBook {
   void leave(int worker, std::int64_t counted);
   void join(int worker, std::int64_t counted);
 
-  /// What a worker may take before it hears of a deal.
+  /// The samples that a worker may take before it learns of a deal.
   struct Taker {
     bool is_member = false;
     bool awaits_reply = false;
     int batch = 0;  ///< that it was granted last; 0: none
   };
-  /// The members are others than those of the last deal.
+  /// The members have changed since the last deal.
   bool is_due() const { return deals_ && deals_->is_due(); }
-  /// Deals anew. `takers`: by slot. Each worker hears of it with its next reply, and continues until then
-  /// with what it had. Pre: is_due().
+  /// Deals anew. `takers`: by slot. Each worker learns of it with its next reply, and continues until then
+  /// with its former samples. Pre: is_due().
   void deal(std::span<const std::int64_t> counted, std::span<const Taker> takers);
 
-  /// For a worker: so many numbers, and these; null where nobody asks for samples. They stay until the worker
-  /// is told something else.
+  /// For a worker: the numbers of a message, and how many; null if workers ask for no samples. The numbers
+  /// stay until the next message to the worker.
   struct Message {
     std::int64_t* numbers = nullptr;
     std::int64_t count = 0;
   };
-  /// All that the worker has not heard of, in one message; none: nothing.
+  /// All deals that the worker does not know, in one message; none: it knows all.
   std::optional<Message> tell(int worker);
   /// All that a newcomer needs. Pre: deals().
   Message tell_all(int worker, std::span<const std::int64_t> counted);
-  /// Deals that the worker has heard of.
+  /// Deals that the worker knows.
   int told(int worker) const { return static_cast<int>(told_.at(static_cast<std::size_t>(worker))); }
   /// Numbers of tell_all(); 0: nothing is dealt.
   std::int64_t count_numbers(std::span<const std::int64_t> counted) const;
-  /// With what counts of the present one; empty: all as when the job began.
+  /// The deals, with the samples of the present one that count; empty: as when the job began.
   sampling::Deals changed(std::span<const std::int64_t> counted) const;
 
  private:

@@ -1,5 +1,5 @@
-// What a parameter server does itself with pushes of a key, and with the replies to them, where its host
-// states that cost. Otherwise its updates and sums are its work. Pure.
+// Costs of pushes of a key on a parameter server, and of the replies to them, if its host states these
+// costs. Otherwise updates and sums are the server's work. Pure.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace tandem {
 
 class KeyCosts {
  public:
-  /// Of a push of a key on the wire, and of the reply to it.
+  /// The sizes of a push of a key on the wire, and of the reply to it.
   struct Key {
     int tensors = 0;
     Bytes push{0};

@@ -344,7 +344,7 @@ void ParameterServer::log_restored(const std::string& event) {
 }
 
 void ParameterServer::record_end() {
-  // Without a model, it only leads the workers, which know what they have applied.
+  // Without a model, it only leads the workers, which know their own updates.
   if (!gets_pushes_) return;
   journal_.counted_rounds = progress_.rounds();
   updates_.record_rest();

@@ -1,6 +1,6 @@
 // A parameter server: receives pushes, carries out the decisions of its policy, and replies with its part of
-// the model, or with the mean gradient where workers step their models. One server, the coordinator, also
-// answers reports, owns the stop condition and, if servers hold the model, writes checkpoints. Over an
+// the model. If workers step their models, it replies with the mean gradient. One server, the coordinator,
+// also answers reports, owns the stop condition and, if servers hold the model, writes checkpoints. Over an
 // all-reduce the coordinator holds no part of the model: workers only report their exchanges to it.
 #pragma once
 
@@ -53,7 +53,7 @@ class ParameterServer {
   void do_stated_work(const std::optional<Work>& work);
   void log_restored(const std::string& event);
   bool is_last_key() const { return lines_.inbox().is_last_key(key_); }
-  /// As the policy knows it.
+  /// The time as the policy counts it.
   Seconds now_of_policy() const { return progress_.time_of_policy(context_.now()); }
 
   // ---- States and commits ----
@@ -86,12 +86,12 @@ class ParameterServer {
   Journal& journal_;
   std::optional<Rank> steward_;  ///< who says which workers depart and join; none: all stay
   bool is_coordinator_;          ///< it answers reports, ends the job, and records for all servers
-  bool gets_pushes_;             ///< with a payload
+  bool gets_pushes_;             ///< pushes have a payload
   bool is_paused_ = false;
   ServerModel model_;
-  /// By key, for the rounds of each key alone. That of the last key is the policy of the job.
+  /// By key, if each key has rounds of its own. The policy of the last key is that of the job.
   std::vector<std::unique_ptr<sync::ServerPolicy>> policies_;
-  std::size_t key_ = 0;  ///< whose push is being handled
+  std::size_t key_ = 0;  ///< whose push is in progress
   KeyCosts costs_;
   ServerProgress progress_;
   ServerMembers members_;

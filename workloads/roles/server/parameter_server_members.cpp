@@ -1,5 +1,5 @@
-// How a parameter server learns of workers that depart and join, what it ends with those that are gone, and
-// what newcomers get.
+// How a parameter server learns of workers that depart and join, the operations that it ends with those that
+// are gone, and the data that newcomers get.
 #include <algorithm>
 #include <optional>
 
@@ -43,7 +43,7 @@ void ParameterServer::on_departed(int worker) {
     on_push(worker, *push);
   }
   lose_place(worker);
-  // One that has pushed, or begun to, is nobody for whom the round waits.
+  // The round does not wait for a worker that has pushed, or begun to.
   ReplySender& replies = lines_.replies();
   const bool is_awaited =
       !replies.awaits_reply(worker) && lines_.inbox().key(worker) == 0 && !replies.awaits_answer(worker);
@@ -64,7 +64,7 @@ void ParameterServer::lose_place(int worker) {
   if (members_.lose_place(worker)) deals_.leave(worker, progress_.worker(worker).samples);
 }
 
-/// Each worker hears of the deal with its next reply.
+/// Each worker learns of the deal with its next reply.
 void ParameterServer::deal_if_due() {
   if (!deals_.is_due()) return;
   std::vector<DealBook::Taker> takers;
@@ -87,16 +87,16 @@ void ParameterServer::on_joined(int worker, int incarnation) {
   advance_join(worker, {});
 }
 
-/// `last`: what the join has waited for.
+/// `last`: the operation for which the join has waited.
 void ParameterServer::advance_join(int worker, const Completion& last) {
   if (!lines_.advance_join(worker, last)) return;
-  // It takes nothing before it hears of the deal.
+  // The worker takes no samples before it learns of the deal.
   deal_if_due();
   members_.join(worker);
   welcome(worker);
 }
 
-/// The worker gets what the others have.
+/// The worker gets the state of the others.
 void ParameterServer::welcome(int worker) {
   const bool is_awaited = members_.take_awaited(worker);
   updates_.make_room(worker);

@@ -1,6 +1,6 @@
-// What a parameter server owes its workers: the reply to the last push of each, piece by piece, and answers
-// to reports. Pure: it learns what the policy has decided and which pieces workers have asked for, and says
-// which piece is sent next.
+// The messages from a parameter server to its workers: the reply to the last push of each, piece by piece,
+// and answers to reports. Pure: the caller reports the decisions of the policy and the pieces that workers
+// have requested, and gets the piece to send next.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ class ReplySender {
 
   /// The worker's push of this key is complete.
   void begin(int worker, const ShardKey& key);
-  /// The piece that the worker is to ask for next; none: it has asked for all, or need not ask. It may ask
+  /// The piece for which the worker asks next; none: it has asked for all, or need not ask. It may ask
   /// before the policy replies.
   std::optional<std::size_t> awaited_request(int worker) const;
   void on_request(int worker) { ++at(worker).asked; }
@@ -33,12 +33,12 @@ class ReplySender {
   void reply_to_part(int worker) { at(worker).note.emplace(); }
   /// The next piece to send now; it counts as sent.
   std::optional<std::size_t> next_piece(int worker);
-  /// Which comes with the last piece. Pre: next_piece() has returned that.
+  /// The note that comes with the last piece. Pre: next_piece() has returned that piece.
   const protocol::Reply& note(int worker) const { return *at(worker).note; }
   /// The policy has replied, and pieces are not sent.
   bool has_unsent(int worker) const { return at(worker).note && at(worker).sent < size(at(worker)); }
 
-  /// While it holds, no piece is sent.
+  /// While held, no piece is sent.
   void hold(bool holds) { holds_ = holds; }
   bool is_holding() const { return holds_; }
   /// Replies that are not sent say that this commit is written.

@@ -1,5 +1,5 @@
-// What a parameter server, or the coordinator, writes: checkpoints, states, records, and its part of commits.
-// The writer of checkpoints collects the model from all servers.
+// The files of a parameter server, or of the coordinator: checkpoints, states, records, and its part of
+// commits. The writer of checkpoints collects the model from all servers.
 #pragma once
 
 #include <cstdint>
@@ -32,9 +32,10 @@ class ServerCheckpointing {
   EventLog& events() { return events_; }
   AccuracyStop& accuracy_stop() { return accuracy_stop_; }
 
-  /// Between rounds: writes the state, and the checkpoint, that are due. `is_last`: the job ends.
+  /// Between rounds: writes the state and the checkpoint of this round, if it has them. `is_last`: the job
+  /// ends.
   void save_if_due(std::int64_t round, std::int64_t samples, bool is_last);
-  /// After a round, whose replies wait for it.
+  /// Commits after a round. The replies of the round wait for it.
   void commit(std::int64_t round, std::int64_t samples);
   /// Writes the last checkpoint.
   void finish(std::int64_t round);

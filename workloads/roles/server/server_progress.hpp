@@ -1,5 +1,5 @@
-// How far the job is, as a parameter server counts: rounds, samples, versions of the model, what each worker
-// has pushed, and whether the job ends. Pure.
+// The progress of the job, as a parameter server counts it: rounds, samples, versions of the model, what
+// each worker has pushed, and whether the job ends. Pure.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ class ServerProgress {
  public:
   struct Setting {
     std::size_t workers = 0;
-    bool counts_updates = false;  ///< as rounds; otherwise pushes
+    bool counts_updates = false;  ///< rounds are updates; otherwise pushes
     bool is_alone = false;        ///< no other server
     bool is_lockstep = false;     ///< workers wait for each other in every round
   };
@@ -38,7 +38,7 @@ class ServerProgress {
   void count_push(int worker, const protocol::Push& push);
   void count_update();
   void set_pushes_per_round(int pushes) { rounds_.set_events_per_round(pushes); }
-  /// Of the update that is being made. `is_last_key`: the pushes of its round are counted.
+  /// Number of the round of the update in progress. `is_last_key`: the pushes of its round are counted.
   std::int64_t round_of_update(bool is_last_key) const {
     return is_last_key && !setting_.counts_updates ? rounds_.current() : rounds_.rounds();
   }
@@ -50,9 +50,9 @@ class ServerProgress {
     return {.rounds = rounds(), .samples = samples_, .now = since_begin(now)};
   }
   double fraction_done(Seconds now) const { return stop_.fraction_done(progress(now)); }
-  /// The round that has ended is the last one, as all servers know.
+  /// The round that has ended is the last one, and all servers know it.
   bool is_last_round(Progress reached) const;
-  /// As the policy knows them: it may be newer than the job.
+  /// Time and version as the policy counts them: the policy may be newer than the job.
   Seconds time_of_policy(Seconds now) const { return since_begin(now) - policy_began_; }
   int version_of_policy(int version) const { return version - policy_version_; }
   /// The job is resumed with a new policy.
@@ -64,16 +64,16 @@ class ServerProgress {
   /// The job ends.
   bool is_stopping() const { return stopping_; }
   void stop_if(bool stops) { stopping_ = stopping_ || stops; }
-  /// The last update was made when that was known.
+  /// The last update was made after that was known.
   bool has_stopped() const { return stopped_; }
   void stop_after_update(bool stops) { stopping_ = stopped_ = stopping_ || stops; }
 
-  /// Of all workers in a slot.
+  /// All workers of a slot.
   struct OfWorker {
     std::int64_t pushes = 0;
     std::int64_t samples = 0;
     std::int64_t steps = 0;
-    int batch = 0;  ///< that the last one was granted last; 0: none. As the next one
+    int batch = 0;  ///< that the last worker was granted last; 0: none
     int local_steps = 0;
   };
   const OfWorker& worker(int index) const { return workers_.at(static_cast<std::size_t>(index)); }

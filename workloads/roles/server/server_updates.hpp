@@ -1,5 +1,5 @@
-// The pushes of workers on their way into the model of a parameter server: sums them and makes updates, which
-// takes time on the server's device.
+// From the pushes of workers to the model of a parameter server: sums pushes and makes updates, which takes
+// time on the server's device.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ class ServerUpdates {
  public:
   struct Setting {
     std::span<const Rank> workers = {};
-    bool records = false;     ///< every server counts its own updates; one of them records for all
-    bool drops_lost = false;  ///< pushes of workers that are gone
+    bool records = false;     ///< this server records its updates: all servers make the same number
+    bool drops_lost = false;  ///< drops pushes of workers that are gone
     int rate_ramp = 0;        ///< see recovery::RateRamp
   };
   /// The arguments must outlive it.
@@ -46,14 +46,14 @@ class ServerUpdates {
   void discard(int worker, bool is_gone);
   /// `version`: of the model, before the update.
   void apply(double scale, double rate_factor, std::int64_t round, int version, bool is_last_key);
-  /// The worker's next push will overwrite its slot.
+  /// Called before the worker's next push overwrites its slot.
   void make_room(int worker) {
     if (model_.pushes().has_accepted(worker)) fold();
   }
 
   /// Waits until the work is done.
   void compute(const Work& work, Kernel kernel);
-  /// Records what is accepted and in no update, at the end of the job.
+  /// At the end of the job: records the pushes that were accepted and are in no update.
   void record_rest();
   void serialise(StateArchive& state);
 
@@ -62,7 +62,7 @@ class ServerUpdates {
     protocol::Push push = {};
     bool is_dropped = false;
   };
-  /// A push that the next update is made of.
+  /// A push that is part of the next update.
   struct Accepted {
     int worker;
     protocol::Push push;

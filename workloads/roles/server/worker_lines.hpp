@@ -1,5 +1,6 @@
 // The messages between a parameter server and its workers, and the notes of the steward: posts receives,
-// sends replies piece by piece, and waits. What is a whole push, and which piece is sent, its pure parts say.
+// sends replies piece by piece, and waits. Its pure parts decide when a push is complete and which piece is
+// sent.
 #pragma once
 
 #include <cstddef>
@@ -48,7 +49,7 @@ class WorkerLines {
   struct Left {
     int worker;
   };
-  /// What a join has waited for has ended.
+  /// The operation that a join has waited for has ended.
   struct OfJoin {
     int worker;
     Completion last;
@@ -58,7 +59,7 @@ class WorkerLines {
   };
   using Event = std::variant<Pushed, Reported, Left, OfJoin, OfSteward>;
   /// Waits for the next event. Meanwhile it receives the pieces of pushes, and sends pieces that workers ask
-  /// for. `only_steward`: workers wait.
+  /// for. `only_steward`: ignores workers until the steward's next note.
   Event next(bool only_steward);
 
   /// Expects the steward's next note.
@@ -77,34 +78,34 @@ class WorkerLines {
   /// Sends the pieces that the worker has asked for.
   void reply(int worker, const protocol::Reply& note);
   void reply_to_part(int worker);
-  /// Sends what was held.
+  /// Sends the replies that were held.
   void release_replies();
-  /// Sends the rest of every reply. A worker asks for it without waiting for other ranks.
+  /// Sends the rest of every reply. Workers ask for the pieces without waiting for other ranks.
   void finish_pulls();
   void answer(int worker, bool ready);
 
   // ---- Workers that depart and join ----
 
-  /// Ends what is open with a worker that is gone, and returns its push if that is complete. What is still
-  /// being transferred ends later: other workers must not wait for that.
+  /// Ends the open operations with a worker that is gone, and returns its push if that is complete. A
+  /// message in flight ends later: other workers must not wait for it.
   std::optional<protocol::Push> disconnect(int worker);
-  /// Nobody is in the slot as the job begins.
+  /// No worker is in the slot as the job begins.
   void be_absent(int worker) { line(worker).be_absent(); }
-  /// A worker comes to the slot; then advance_join with what it has waited for, nothing at first. True: the
-  /// worker has arrived, and nothing of earlier ones is left.
+  /// A worker comes to the slot. Call advance_join next, with the operation for which the join has waited;
+  /// none at first. True: the worker has arrived, and the operations with earlier ones have ended.
   void begin_join(int worker, int incarnation) { line(worker).begin(incarnation); }
   bool advance_join(int worker, const Completion& last);
   void cancel_join(int worker);
   void welcome(int worker, protocol::Welcome greeting);
-  /// Waits until what was open with workers that are gone has ended.
+  /// Waits until the operations with workers that are gone have ended.
   void finish();
 
  private:
-  /// Who is a member, the role knows (ServerMembers).
+  /// The role knows who is a member (ServerMembers).
   struct Line : JoiningSlot {
     std::vector<Pending> pieces;  ///< receives of all pieces of a push but the last of its key
     std::vector<Pending> reply;   ///< sends of the model in flight
-    Snapshot replied_model;       ///< what they send
+    Snapshot replied_model;       ///< the model of these sends
     Pending answer;
   };
   Line& line(int worker) { return lines_.at(static_cast<std::size_t>(worker)); }
@@ -125,8 +126,8 @@ class WorkerLines {
   PushInbox inbox_;
   ReplySender replies_;
   std::vector<Line> lines_;  ///< by worker
-  /// By worker: its next note, or a piece that its push still lacks; then by worker: its next request; then
-  /// the steward's next note.
+  /// The operations for which the lines wait: by worker, its next note, or a piece that its push still
+  /// lacks; then by worker, its next request; then the steward's next note.
   std::vector<Pending> awaited_;
 };
 

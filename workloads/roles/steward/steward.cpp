@@ -67,7 +67,7 @@ void Steward::run() {
 
 bool Steward::is_training_over() const { return running_deciders_ == 0 && (!groups_ || groups_->is_over()); }
 
-/// A worker may depart while it ends what it has with its cache node, which must hear of it.
+/// A worker may depart while it ends its exchange with its cache node. The node must then be notified.
 bool Steward::is_over() const { return is_training_over() && nodes_.have_all_ended(); }
 
 void Steward::start() {
@@ -88,7 +88,7 @@ void Steward::begin() {
   nodes_.occupy();
 }
 
-/// Takes what happened before this launch, of which nobody is notified.
+/// Takes the events before this launch, without notifying any rank.
 void Steward::catch_up(Seconds launched) {
   Seconds past(0);
   notices_.set_past(past);
@@ -101,8 +101,8 @@ void Steward::catch_up(Seconds launched) {
   notices_.set_past(std::nullopt);
 }
 
-/// All roles begin this launch as the first one, with the first occupant in each slot but those for spares:
-/// they hear of the slots for which that is wrong.
+/// All roles begin this launch as the first one, with the first occupant in each slot but those for spares.
+/// Notifies them of the slots where that is wrong.
 void Steward::begin_again() {
   const auto first = static_cast<int>(job_.roster().first_workers().size());
   for (int index = 0; index < static_cast<int>(slots_.size()); ++index) {

@@ -30,14 +30,14 @@ class StewardGroups {
   bool is_over() const { return agreement_.is_over(); }
   /// Expects the next note of the worker.
   Pending listen(std::size_t slot) const { return protocol::receive<"groups">(context_, slots_[slot].rank); }
-  /// True: the worker has finished its part of the job, so nobody joins any more.
+  /// True: the worker has finished its part of the job, so no worker joins any more.
   bool hear(int slot, const Note& note);
   void leave(int slot) { agreement_.leave(slot); }
   void join(int slot, int incarnation);
-  /// Tells the workers of a change that has begun, and of the members once they agree. `view`: number of the
-  /// present one. `resumes`: they may train. Errors: WorldError when the model is lost.
+  /// Notifies the workers of a change that has begun, and of the members once they agree. `view`: number of
+  /// the present view. `resumes`: they may train. Errors: WorldError when the model is lost.
   void advance(std::int64_t view, bool resumes);
-  /// The job is over for all. `awaited`: what is awaited from them.
+  /// The job is over for all. `awaited`: the receives of their next notes.
   void end(std::span<Pending> awaited);
 
  private:
@@ -50,8 +50,8 @@ class StewardGroups {
   StewardNotices& notices_;
   std::span<const Place> slots_;
   Agreement agreement_;
-  std::vector<bool> has_arrived_;                 ///< by slot: the occupant hears the steward's notes
-  std::deque<std::vector<std::byte>> standings_;  ///< that were told
+  std::vector<bool> has_arrived_;                 ///< by slot: the occupant receives the steward's notes
+  std::deque<std::vector<std::byte>> standings_;  ///< that were sent
 };
 
 }  // namespace tandem

@@ -67,7 +67,7 @@ void StewardNodes::begin_again() {
   }
 }
 
-/// With the node of a slot that says so itself, all are told that it is there.
+/// When the node of a slot says that it is there, notifies all others.
 void StewardNodes::hear(std::size_t number, const Note& note, Pending& next) {
   Node& node = nodes_[number];
   const auto arrived = protocol::as<protocol::Arrived>(note);
@@ -259,7 +259,7 @@ void StewardNodes::tell(const MembershipNote& note) {
   tell_stores(note);
 }
 
-/// The directory hears the same.
+/// The directory gets the same note.
 void StewardNodes::tell_stores(const MembershipNote& note) {
   tell_all(Role::store, note);
   tell_all(Role::directory, note);

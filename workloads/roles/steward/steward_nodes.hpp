@@ -1,6 +1,6 @@
-// The steward of cache nodes and stores whose machines depart: those that ask them hear when one is gone and
-// when it is back, and the one that is back hears who is there. Machines of cache nodes and stores that
-// depart are asked for again at once, whatever the recovery policy.
+// The steward of cache nodes and stores whose machines depart. Ranks that ask such a node or store are
+// notified when it is gone and when it is back. When it is back, it is notified of who is there. The steward
+// requests another machine for it immediately, whatever the recovery policy.
 #pragma once
 
 #include <cstddef>
@@ -30,14 +30,14 @@ class StewardNodes {
   /// The first node is in each slot as the job begins, or as this launch of it does.
   void occupy();
   void begin_again();
-  /// Expects that the node ends, or that one in its slot has arrived.
+  /// Expects a note: the node ends, or a node in its slot has arrived.
   Pending listen(std::size_t number) const {
     return protocol::receive<"ends-of-job">(context_, nodes_[number].rank);
   }
   /// `next`: the next note of the node.
   void hear(std::size_t number, const Note& note, Pending& next);
 
-  /// When something happens to a machine; when the wait for a store is over.
+  /// The time of the next event of a machine; the time at which the wait for a store is over.
   std::optional<Seconds> next_of_machines() const { return machines_ ? machines_->next() : std::nullopt; }
   std::optional<Seconds> next_of_stores() const;
   /// Errors (both): WorldError when a store does not come back.
@@ -46,10 +46,10 @@ class StewardNodes {
 
   /// A worker joins or departs.
   void tell(const MembershipNote& note);
-  /// No worker joins any more: a cache node ends when the workers that it has then have ended.
+  /// No worker joins any more: a cache node ends when its workers have ended.
   void end_joins();
   bool is_ending() const { return is_ending_; }
-  /// When no node joins any more either, stores hear of it.
+  /// No node joins any more either: notifies the stores.
   void end_stores();
   bool have_all_ended() const;
   /// The job is over. `awaited`: by node, its next note.
@@ -59,10 +59,10 @@ class StewardNodes {
   /// Of a cache node; where one of these or a store may depart, also of a store or the directory.
   struct Node : Place {
     std::int32_t index = 0;    ///< among those of its role
-    bool is_present = true;    ///< as the others know
-    bool is_starting = false;  ///< it has not said yet that it is there
+    bool is_present = true;    ///< the others were notified so
+    bool is_starting = false;  ///< it has not reported yet that it is there
     bool has_ended = false;
-    std::optional<Seconds> away_since = {};  ///< a store: noticed then
+    std::optional<Seconds> away_since = {};  ///< of a store: when its departure was noticed
   };
 
   void add_machines(Roster::Role role, std::span<const std::size_t> departing, std::size_t first);
@@ -87,9 +87,9 @@ class StewardNodes {
   const Membership& membership_;
   std::vector<Node> nodes_;                           ///< cache nodes first
   std::optional<Machines> machines_;                  ///< none: all of them stay
-  std::vector<std::vector<std::size_t>> clients_of_;  ///< where they may not: by cache node, its workers
+  std::vector<std::vector<std::size_t>> clients_of_;  ///< if one may depart: by cache node, its workers
   bool is_ending_ = false;
-  bool has_ended_stores_ = false;  ///< they know that nobody joins any more
+  bool has_ended_stores_ = false;  ///< they were notified that no worker joins any more
 };
 
 }  // namespace tandem

@@ -1,5 +1,5 @@
-// What the steward says and records: notes to ranks, and every event of a machine. While it decides again
-// what happened before this launch, nobody is told.
+// The notes of the steward to ranks, and its records of every event of a machine. While it decides again
+// about events before this launch, it sends no notes.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class StewardNotices {
 
   /// Since the job began.
   Seconds now() const { return past_.value_or(began_ + context_.now()); }
-  /// What is decided now happened then, before this launch; none: it happens now.
+  /// The time of present decisions, before this launch; none: they happen now.
   void set_past(std::optional<Seconds> past) { past_ = past; }
   bool is_past() const { return past_.has_value(); }
 
@@ -33,17 +33,17 @@ class StewardNotices {
   void tell(Rank rank, const protocol::NoteOf<stream>& note, Slice slice = {}) {
     if (!past_) told_.push_back(protocol::send<stream>(context_, rank, note, slice));
   }
-  /// To the place: who lives there, and when that departs, if this is known.
+  /// Notifies the place of its occupant, and of the time of its departure, if this is known.
   void announce(Place& place);
-  /// What an event means for the machines of any place, and for the occupant.
+  /// Records an event of the machine of any place. If the machine has departed, notifies its occupant.
   void on_event(Place& place, const MachineEvent& event);
-  /// Waits until all has been told.
+  /// Waits until all notes are sent.
   void finish() { context_.wait_all(told_); }
 
   void record(const Place& place, const std::string& event, const std::string& cause = "");
-  /// Of all workers.
+  /// Records an event of all workers.
   void record_job(const std::string& event);
-  /// Number of the view of the members, for what is recorded from now on.
+  /// Number of the view of the members, for the records from now on.
   void set_view(std::int64_t view) { view_ = view; }
 
  private:

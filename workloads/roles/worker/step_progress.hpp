@@ -1,4 +1,4 @@
-// The counters of a worker: how far it is in the job, and what it did since its last exchange.
+// The counters of a worker: its steps and rounds, and its work since its last exchange.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,10 @@ class StepProgress {
   int round() const { return round_; }      ///< exchanges finished
   int version() const { return version_; }  ///< of the model, after the last exchange
   int batch() const { return batch_; }      ///< samples of the next batch
-  /// Local steps per round that the server granted last; 0: it never did.
+  /// Local steps per round that the server granted last; 0: none yet.
   int granted_steps() const { return granted_steps_; }
   std::int64_t samples_taken() const { return samples_taken_; }
-  /// Of the job, and processed by all workers, at the last exchange.
+  /// Rounds of the job, and samples processed by all workers, at the last exchange.
   std::int64_t job_rounds() const { return job_rounds_; }
   std::int64_t job_samples() const { return job_samples_; }
   /// Steps since the last exchange.
@@ -32,10 +32,10 @@ class StepProgress {
   void add_gradient(int samples, double loss, bool counts_loss);
   void end_step() { ++step_; }
   void end_exchange(const ExchangeResult& result);
-  /// Continues from where the job, and the worker's slot, are.
+  /// Continues with the counters of the job and of the worker's slot.
   void join(const Arrival& arrival, int steps);
   void grant(int local_steps) { granted_steps_ = local_steps; }
-  /// What was done since the last exchange. `step_duration`: of the last step, without its exchange.
+  /// The push of the work since the last exchange. `step_duration`: of the last step, without its exchange.
   protocol::Push push(Seconds step_duration) const;
 
   /// Pre: no step since the last exchange.

@@ -24,26 +24,26 @@
 
 namespace tandem {
 
-/// Whether the occupant of a worker's slot joins a job that has begun; the first occupant of a slot that is
-/// empty as the job begins does, too. `incarnation`: as this launch counts.
+/// Whether the occupant of a worker's slot joins a job that has begun. So does the first occupant of a slot
+/// that is empty as the job begins. `incarnation`: in the numbers of this launch.
 bool is_arrival(const Job& job, int index, int incarnation);
 
 class Worker {
  public:
-  /// What the workers of a slot have in common.
+  /// The common state of the workers of a slot.
   struct Slot {
-    RecordFiles* records = nullptr;     ///< that this one's continue; null: it has its own
+    RecordFiles* records = nullptr;     ///< to which this worker adds its records; null: it has its own
     CacheNodeStanding* node = nullptr;  ///< its cache node, if that may depart
   };
-  /// The arguments must outlive it. `index`: among the workers.
-  /// `incarnation`: in its slot. A later one than the first, and any in a slot for spares, joins the job: it
-  /// takes the state of training from the others; the journal has the earlier steps of its slot.
+  /// The arguments must outlive it. `index`: among the workers. `incarnation`: in its slot. From the second
+  /// one on, and in any slot for spares, a worker joins the job: it gets the state of training from the
+  /// others, and the journal has the earlier steps of its slot.
   Worker(const Job& job, Context& context, Journal& journal, int index, int incarnation, Slot slot);
   Worker(const Job& job, Context& context, Journal& journal, int index)
       : Worker(job, context, journal, index, 1, {}) {}
   void run();
-  /// Its machine has departed: records the step in progress, if its gradient was computed. What it has done
-  /// for all at the end, another worker does again.
+  /// Its machine has departed: records the step in progress, if its gradient was computed. Another worker
+  /// does this one's part of the common work at the end.
   void record_interrupted_step();
 
  private:
@@ -82,23 +82,24 @@ class Worker {
   WorkerDecisions decisions_;
   std::unique_ptr<Exchange> exchange_;
   MemberExchange* members_;  ///< null: all workers stay
-  DeferredUpdate deferred_;  ///< the result of the last exchange, where forward overlaps with it
+  DeferredUpdate deferred_;  ///< the result of the last exchange, if the next forward overlaps with it
   BatchPipeline batches_;
   StepProgress progress_;
   WorkerCheckpointing checkpointing_;
   int incarnation_;
   bool skip_non_finite_;  ///< skip a step that is not finite; otherwise it ends the job
-  bool queues_backward_;  ///< behind forward, before that is done
+  bool queues_backward_;  ///< queues backward before forward has ended
   bool keeps_losses_;     ///< of samples, for the sampler or the records
   bool records_losses_;
-  /// Of the sampler's lists, after which this worker ends; 0: no limit, or samples are counted for all.
+  /// Epochs of the sampler's lists after which this worker ends; 0: no limit, or samples are counted for all
+  /// workers.
   double epochs_;
 
   StepRecord record_;  ///< of the step in progress
   Seconds phase_start_;
   bool has_gradient_ = false;  ///< of the step in progress
-  Pending first_pass_;         ///< of backward, where it is queued already
-  bool skips_step_ = false;    ///< the gradient, or the rest of it, is skipped
+  Pending first_pass_;         ///< of backward, if it is queued already
+  bool skips_step_ = false;    ///< the gradient of the step is skipped, or the rest of it
   Seconds step_duration_;      ///< of the last step without its exchange
   WorkerCheckpointing::Ends ends_;
 };

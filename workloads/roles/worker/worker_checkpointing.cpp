@@ -54,7 +54,7 @@ bool WorkerCheckpointing::ends_with_commit(const Ends& ends) {
     commits_.step_done();
     return false;
   }
-  // Elsewhere not all workers end at the same round, or a reply says so.
+  // Otherwise not all workers end at the same round, or a reply announces the end.
   const Experiment::Stop& limits = job_.spec().experiment.stop;
   const bool is_last = ends.now && job_.exchange().route() != sync::Route::server &&
                        limits.seconds == Seconds(0) && limits.accuracy == 0.0;

@@ -1,4 +1,4 @@
-// What a worker writes and evaluates: checkpoints, states, records, and its part of commits. Which worker
+// The files and evaluations of a worker: checkpoints, states, records, and its part of commits. Which worker
 // writes the model may change with the members.
 #pragma once
 
@@ -33,8 +33,8 @@ class WorkerCheckpointing {
   WorkerCheckpointing(const Job& job, Context& context, Journal& journal, RecordFiles* records, Of of);
 
   Commits& commits() { return commits_; }
-  /// The round in the names of checkpoints and states. Where rounds are common, that of the writer and of
-  /// every other worker are equal.
+  /// The round in the names of checkpoints and states. If all workers finish the same rounds, it is the same
+  /// for all.
   std::int64_t round() const;
 
   /// The worker joins a job that has begun. `uncounted_steps`: see WorkerRecords::leave_out.
@@ -47,26 +47,26 @@ class WorkerCheckpointing {
     bool now = false;          ///< after this step
     bool by_exchange = false;  ///< as the last exchange said
   };
-  /// What follows the checkpoint from which the job starts again, before the next step. True: the job ends by
-  /// its accuracy.
+  /// Before the next step of a job that starts again: evaluates the checkpoint from which it starts, if it
+  /// must. True: the job ends by its accuracy.
   bool is_reached_at_restart(const Ends& ends);
   /// A step has ended. True: the job ends with the commit after it.
   bool ends_with_commit(const Ends& ends);
   /// A commit follows the step.
   bool is_commit_due() const;
-  /// Writes what is due after the step, and evaluates. True: the job ends by its accuracy.
+  /// Writes what follows the step, and evaluates. True: the job ends by its accuracy.
   bool is_reached_after_step(const Ends& ends, bool commits);
   /// After the last step.
   void note_end() { records_.note_end(mark(), commits_.line()); }
-  /// When all workers have ended: what one of them does for all.
+  /// When all workers have ended: does the work that one of them does for all.
   void do_last_duties(const Ends& ends);
-  /// See Worker::record_interrupted_step. `has_gradient`: of the step in progress.
+  /// See Worker::record_interrupted_step. `has_gradient`: the step in progress has one.
   void note_interrupted(bool has_gradient);
 
  private:
   std::optional<bool> leads() const { return of_.members == nullptr ? std::nullopt : of_.members->leads(); }
   bool writes_checkpoints() const { return leads().value_or(context_.rank() == job_.checkpoints().writer); }
-  /// Every worker has a model of its own: models are what they exchange.
+  /// Every worker has a model of its own: workers exchange models.
   bool has_own_model() const { return job_.exchange().payload() == sync::Payload::model; }
   RecordMark mark() const { return records_.mark(round(), of_.progress.step()); }
   void commit(const Ends& ends);

@@ -1,5 +1,5 @@
-// The decisions of a worker's policy, with the record of them: every event, since a replay of the run gives
-// them to another policy. Pure.
+// The decisions of a worker's policy. Records every event, because a replay passes them to another policy.
+// Pure.
 #pragma once
 
 #include <memory>
@@ -25,7 +25,7 @@ class WorkerDecisions {
   sync::WorkerDecision step_done(const sync::StepDone& event);
   /// Errors: a failed check if the policy asks again.
   sync::WorkerDecision answered(const sync::Answer& event);
-  /// The members have changed. `decides_again`: the exchange that the last event led to is given up, and the
+  /// The members have changed. `decides_again`: the exchange after the last event is given up, and the
   /// policy gets that event again. Returns the exchange that it decides then.
   std::optional<sync::Exchange> on_members(const sync::Members& event, bool decides_again);
   void grant(int local_steps);

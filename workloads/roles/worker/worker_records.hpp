@@ -1,5 +1,5 @@
-// When a worker writes its records: with states and commits, after exchanges, and where servers commit for
-// workers that come and go, when it has heard of a commit. The next push then says so (RecordedCommits).
+// When a worker writes its records: with states and commits, after exchanges, and, where servers commit for
+// workers that come and go, when it learns of a commit. The next push then has that (RecordedCommits).
 #pragma once
 
 #include <algorithm>
@@ -16,15 +16,15 @@ namespace tandem {
 
 class WorkerRecords {
  public:
-  /// `of_slot`: the records of the worker's slot, which this one continues; null: it has its own. The
-  /// arguments must outlive it.
+  /// `of_slot`: the records of the worker's slot, to which this worker adds its own; null: it has its own.
+  /// The arguments must outlive it.
   WorkerRecords(const Job& job, Context& context, const Journal& journal, RecordFiles* of_slot);
 
-  /// The worker has finished these rounds, and with earlier workers in its slot these steps.
+  /// Marks that the worker has finished these rounds, and, with earlier workers in its slot, these steps.
   RecordMark mark(std::int64_t round, std::int64_t steps) const {
     return {.round = round, .steps = steps - uncounted_steps_};
   }
-  /// So many of the steps of earlier workers in its slot the servers have not counted.
+  /// The servers have not counted so many steps of earlier workers in its slot.
   void leave_out(std::int64_t steps) { uncounted_steps_ = steps; }
   /// A reply has announced this commit.
   void hear(std::int64_t commit) { heard_commit_ = std::max(heard_commit_, commit); }
@@ -35,19 +35,19 @@ class WorkerRecords {
   void note(const RecordMark& mark, CommitLine& line);
   /// After the last step.
   void note_end(const RecordMark& mark, CommitLine& line);
-  /// Its machine has departed after `mark`, with `open` steps since the last exchange, of which `of_step` is
-  /// that in progress. Its last push may have arrived as a whole: with or without it, nothing of this worker
-  /// is missing.
+  /// The machine of the worker has departed after `mark`, with `open` steps since the last exchange, of
+  /// which `of_step` are the step in progress. Its last push may have arrived completely. In both cases the
+  /// records of this worker are complete.
   void note_interrupted(RecordMark mark, int open, int of_step);
 
  private:
   Context& context_;
-  bool servers_wait_;  ///< a commit counts with the records of those who were there (find_restart_point)
+  bool servers_wait_;  ///< commits count with the records of the workers present (find_restart_point)
   std::optional<RecordFiles> own_;
   RecordFiles& files_;
   std::int64_t uncounted_steps_ = 0;
   std::int64_t heard_commit_ = 0;
-  std::int64_t noted_commit_ = 0;  ///< the last one up to which records were written
+  std::int64_t noted_commit_ = 0;  ///< the last commit up to which records were written
 };
 
 }  // namespace tandem

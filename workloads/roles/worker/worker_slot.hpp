@@ -1,5 +1,5 @@
-// The place of a worker whose machine may depart: one worker after the other lives in it, each with nothing
-// of the one before.
+// The slot of a worker whose machine may depart: it has one worker after the other. Each begins without the
+// state of the one before.
 #pragma once
 
 #include <optional>
@@ -18,7 +18,7 @@ class WorkerSlot {
  public:
   /// The arguments must outlive it. `index`: among the workers.
   WorkerSlot(const Job& job, Context& context, Journal& journal, int index);
-  /// Until the steward says that the job has ended.
+  /// Returns when the steward says that the job has ended.
   void run();
 
  private:
@@ -30,7 +30,7 @@ class WorkerSlot {
   Journal& journal_;
   int index_;
   StewardLine steward_;
-  std::optional<CacheNodeStanding> node_;  ///< none: it stays
+  std::optional<CacheNodeStanding> node_;  ///< none: the node stays
   int ended_ = 0;                          ///< incarnation of the last worker, if that has ended by itself
   RecordFiles records_;
 };

@@ -39,15 +39,18 @@ void check_form(const Job& job) {
 /// The exchange of a bucket that is alone.
 struct BucketTime {
   Seconds latency;
-  Seconds busy;  ///< for which it keeps others from the network
+  Seconds moving;
+  Seconds busy;  ///< of the moving, for which it surely keeps other buckets from the network
 };
 
-/// Buckets follow one another through the network; latencies pass meanwhile.
-Seconds end_of_exchanges(std::span<const Seconds> ready, std::span<const BucketTime> times) {
+/// Buckets follow one another through the network, each for so long; latencies pass meanwhile.
+Seconds end_of_exchanges(std::span<const Seconds> ready, std::span<const BucketTime> times,
+                         Seconds BucketTime::*taken) {
   Seconds free{0.0}, end{0.0};
   for (std::size_t bucket = 0; bucket < times.size(); ++bucket) {
-    free = std::max(free, ready[bucket]) + times[bucket].busy;
-    end = std::max(end, free + times[bucket].latency);
+    const Seconds start = std::max(free, ready[bucket]);
+    free = start + times[bucket].*taken;
+    end = std::max(end, start + times[bucket].moving + times[bucket].latency);
   }
   return end;
 }
@@ -87,20 +90,20 @@ class Predictor {
         ready[bucket] = std::max(ready[bucket], own[bucket]);
     }
     const Seconds computing = slowest_->computing(), update = last_update();
-    const std::vector<Seconds> after(ready.size(), computing);
-    found_.fastest = std::max(computing, end_of_exchanges(ready, times)) + update;
-    found_.slowest = std::max(computing, end_of_exchanges(after, times)) + update;
-    found_.round = sums_wait_for_device() ? found_.slowest : found_.fastest;
-    if (!sums_wait_for_device()) found_.slowest = found_.fastest;
-    found_.origin = sums_wait_for_device()
-                        ? "sums wait for the backward pass on processors: from full overlap to none"
-                        : "messages of different buckets are taken to follow one another";
+    const bool waits = sums_wait_for_device();
+    const std::vector<Seconds> latest = waits ? std::vector<Seconds>(ready.size(), computing) : ready;
+    found_.fastest = std::max(computing, end_of_exchanges(ready, times, &BucketTime::busy)) + update;
+    found_.slowest = std::max(computing, end_of_exchanges(latest, times, &BucketTime::moving)) + update;
+    found_.round = found_.slowest;
+    found_.origin = fmt::format(
+        "{}{}", waits ? "sums wait for the backward pass on processors, at most until its end; " : "",
+        "a bucket follows the one before");
     part("computing", computing);
     part("all-reduce", found_.round - computing - update);
     part("update of the workers", update);
     limit_by_computing();
     Seconds busy{0.0};
-    for (const BucketTime& of : times) busy += of.busy;
+    for (const BucketTime& of : times) busy += of.moving;
     limit("the all-reduce", busy);
   }
 
@@ -108,19 +111,25 @@ class Predictor {
   BucketTime time_of_sum(std::size_t bucket) const {
     const std::int64_t elements = plan_.summed_elements()[bucket];
     const std::string& collective = plan_.all_reduce()->collectives[bucket];
-    const auto price = [&](std::int64_t of) {
+    const auto price = [&](const std::string& name, std::int64_t of) {
       if (found_.workers == 1) return Seconds(0.0);
-      if (collective == native_all_reduce) {
+      if (name == native_all_reduce) {
         LibraryAllReduceCost library(job_, network_, 0);
         return library.next(job_.roster().first_workers(), Bytes(of * 4)).alone;
       }
       AllReduceSetting setting = all_reduce_setting(job_, job_.roster().first_workers(), {of});
-      setting.collective = collective;
+      setting.collective = name;
       return plan_and_price(setting, network_).time;
     };
-    const Seconds all = price(elements);
-    const Seconds latency = std::min(all, price(std::min<std::int64_t>(elements, found_.workers)));
-    return {latency, all - latency};
+    const auto moving = [&](const std::string& name) {
+      const Seconds all = price(name, elements);
+      const Seconds latency = std::min(all, price(name, std::min<std::int64_t>(elements, found_.workers)));
+      return BucketTime{latency, all - latency, all - latency};
+    };
+    BucketTime time = moving(collective);
+    // A tree does not use all links all the time; a ring does, and no sum moves fewer bytes.
+    if (collective != native_all_reduce) time.busy = std::min(time.busy, moving("ring").moving);
+    return time;
   }
 
   /// A processor does one thing at a time.

@@ -44,6 +44,7 @@ inline const std::vector<Layer>& layers_of_policies() {
       {"policies/lifetimes/estimate/",
        {"policies/vocabulary/", "policies/lifetimes/lifetime.hpp", "policies/lifetimes/estimate/"},
        {"boost/math/"}},
+      {"policies/prices/", {"policies/vocabulary/", "policies/prices/"}, {"boost/math/"}},
       {"policies/cache/", {"policies/vocabulary/", "policies/sampling/sampler.hpp", "policies/cache/"}, {}},
       {"policies/checkpointing/", {"policies/vocabulary/", "policies/checkpointing/"}, {}},
       {"policies/provisioning/", {"policies/vocabulary/", "policies/provisioning/"}, {}},
@@ -127,6 +128,10 @@ inline const std::vector<Layer>& layers_of_jobs() {
       {"workloads/timing/",
        up_to({"cost/", "job/placement/", "job/plan/", "timing/"}),
        {"nlohmann/", "fmt/"}},
+      {"workloads/priced/",
+       up_to(
+           {"cost/", "model/", "data/", "experiment/", "job/placement/", "job/plan/", "timing/", "priced/"}),
+       {"fmt/"}},
       {"workloads/checkpoint/",
        up_to({"files/", "vectors/", "model/", "learner/", "records/", "job/placement/", "job/plan/",
               "checkpoint/"}),

@@ -249,6 +249,8 @@ struct Factory {
   /// worker that joins during a round misses its update: if its first push is dropped, it needs the whole
   /// model.
   bool lockstep = false;
+  /// The server answers every push at once, with the model: no worker waits for another.
+  bool is_free_running = false;
   bool varies_batch = false;  ///< a reply may change the batch size of its worker
   bool uses_losses = false;   ///< decides by the losses of steps
   bool uses_done = false;     ///< decides by Push::done; shards agree on it unless time limits the job

@@ -11,7 +11,7 @@ Algorithm asp() {
           .summary = "asynchronous: each gradient is applied on arrival, no worker waits",
           .paper = "Dean et al., NIPS 2012",
           .options = {},
-          .make = gradients_by_arrival<ArrivalServer>(without_notice())};
+          .make = gradients_answered_at_once<ArrivalServer>()};
 }
 
 }  // namespace tandem::sync

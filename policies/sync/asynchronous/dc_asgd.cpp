@@ -18,7 +18,7 @@ OptionSpec lambda_option(double default_value, const std::string& unit) {
 }
 
 Factory compensated(UpdateRule (*update_rule)(const Setting&)) {
-  Factory make = gradients_by_arrival<ArrivalServer>(without_notice());
+  Factory make = gradients_answered_at_once<ArrivalServer>();
   make.update_rule = update_rule;
   return make;
 }

@@ -57,6 +57,14 @@ Factory gradients_by_arrival(Membership membership) {
           .membership = std::move(membership)};
 }
 
+/// The same, and every push is answered at once.
+template <class Server>
+Factory gradients_answered_at_once() {
+  Factory make = gradients_by_arrival<Server>(without_notice());
+  make.is_free_running = true;
+  return make;
+}
+
 /// A number of gradients or updates whose default is the number of workers.
 inline OptionSpec count_option(const std::string& name, const std::string& summary) {
   return {.name = name,

@@ -1,0 +1,89 @@
+// `tandem predict`: how fast a job trains, in closed form, and what limits it.
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "cli/commands/commands.hpp"
+#include "cli/shared/job_options.hpp"
+#include "cli/shared/output.hpp"
+#include "workloads/priced/prediction.hpp"
+
+namespace tandem::cli {
+namespace {
+
+nlohmann::json to_json(const priced::Prediction& found) {
+  nlohmann::json parts = nlohmann::json::array(), limits = nlohmann::json::array();
+  for (const auto& part : found.parts) parts.push_back({{"name", part.name}, {"seconds", part.time.count()}});
+  for (const auto& limit : found.limits)
+    limits.push_back({{"name", limit.name}, {"rounds_per_s", limit.rounds_per_s}});
+  return {{"workers", found.workers},
+          {"in_rounds", found.in_rounds},
+          {"round_s", found.round.count()},
+          {"round_range_s", {found.fastest.count(), found.slowest.count()}},
+          {"origin", found.origin},
+          {"samples_per_s", found.samples_per_s},
+          {"parts", parts},
+          {"limits", limits},
+          {"rounds", found.rounds},
+          {"makespan_s", found.makespan.count()}};
+}
+
+std::string range_of(const priced::Prediction& found, double factor) {
+  if (found.fastest == found.slowest) return "";
+  return fmt::format(" ({:.4g} to {:.4g} s)", found.fastest.count() * factor, found.slowest.count() * factor);
+}
+
+void print_prediction(const std::string& name, const priced::Prediction& found) {
+  fmt::print("{}: {} {}, {:.6g} samples/s\n", name, found.workers, found.workers == 1 ? "worker" : "workers",
+             found.samples_per_s);
+  fmt::print("{:<44} {:>11.6g} s{}\n", found.in_rounds ? "a round" : "a step of each worker",
+             found.round.count(), range_of(found, 1.0));
+  for (const auto& part : found.parts)
+    fmt::print("  {:<42} {:>11.6g} s {:>5.1f} %\n", part.name, part.time.count(),
+               100.0 * (part.time / found.round));
+  if (found.rounds > 0)
+    fmt::print("{:<44} {:>11.6g} s{}\n", fmt::format("{} rounds", found.rounds), found.makespan.count(),
+               range_of(found, static_cast<double>(found.rounds)));
+  for (std::size_t i = 0; i < found.limits.size(); ++i)
+    fmt::print("{:<6} {}: at most {:.4g} rounds/s\n",
+               i == 0   ? "binds"
+               : i == 1 ? "next"
+                        : "then",
+               found.limits[i].name, found.limits[i].rounds_per_s);
+  fmt::print("assumed: {}; no machine departs, no commits, no evaluations, no noise\n", found.origin);
+}
+
+void predict(const JobOptions& options) {
+  PlatformCache platforms;
+  LoadedJob loaded = load_job(options, platforms);
+  const std::string name = loaded.experiment.name, file = loaded.experiment.platform;
+  const platforms::Network of_workers = tandem::network_of_workers(loaded.experiment, platforms);
+  const Job job = tandem::make_job(std::move(loaded), options.out, of_workers);
+  const auto found = priced::predict(job, platforms.network(file, priced::hosts_of_prediction(job)));
+  if (wants_json()) return print_document(to_json(found));
+  print_prediction(name, found);
+}
+
+}  // namespace
+
+void add_predict(CLI::App& app, int&) {
+  auto* command = app.add_subcommand(
+      "predict", "How fast a job trains, in closed form: a second, whatever its length, and what limits it");
+  const auto options = std::make_shared<JobOptions>();
+  command->add_option("EXPERIMENT", options->experiment_file, "Experiment file (YAML)")->required();
+  add_override_options(*command, *options);
+  command->footer(
+      "Rounds over servers or an all-reduce, and workers that servers answer at once (asp, dc-asgd). Data "
+      "in\n"
+      "memory, links of the platform. `tandem simulate` has no such limits, and also shows departures, "
+      "commits\n"
+      "and caches.\n\n"
+      "Examples:\n"
+      "  tandem predict workloads/experiments/mixed_lab.yaml --variant ring\n"
+      "  tandem predict workloads/experiments/mixed_lab.yaml --variant asp --json");
+  command->callback([options] { predict(*options); });
+}
+
+}  // namespace tandem::cli

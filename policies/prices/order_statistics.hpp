@@ -1,0 +1,56 @@
+// Times of the slowest, or of the k-th, of many workers that draw their times independently. Workers of one
+// class have one distribution, so the cost does not depend on their number (but for the k-th of unequal
+// ones). Source: David, Nagaraja: Order Statistics. Wiley 2003, chapter 3.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "policies/vocabulary/units.hpp"
+
+namespace tandem::prices {
+
+/// The distribution of a time.
+class Spread {
+ public:
+  static Spread constant(Seconds value);
+  static Spread exponential(Seconds mean);
+  /// Pre: deviation > 0.
+  static Spread normal(Seconds mean, Seconds deviation);
+  /// `sigma`: standard deviation of the logarithm, above 0.
+  static Spread log_normal(Seconds median, double sigma);
+  /// Each value is as probable as the others. Pre: at least one value.
+  static Spread of_values(std::vector<double> values_s);
+
+  Seconds mean() const;
+  /// Probability of a time of at most t.
+  double at_most(Seconds t) const { return 1.0 - above(t); }
+  /// Probability of a time above t; exact also where it is tiny.
+  double above(Seconds t) const;
+  /// Outside of these, the probability is below 1e-17.
+  Seconds low() const;
+  Seconds high() const;
+  /// Where the probability jumps, in increasing order.
+  std::span<const double> jumps_s() const { return values_s_; }
+
+ private:
+  enum class Kind { exponential, normal, log_normal, values };
+  Spread(Kind kind, double location_s, double scale) : kind_(kind), location_s_(location_s), scale_(scale) {}
+
+  Kind kind_;
+  double location_s_;
+  double scale_;
+  std::vector<double> values_s_ = {};  ///< sorted
+};
+
+struct SpreadClass {
+  Spread spread;
+  int count = 1;  ///< workers with this distribution
+};
+
+/// Mean of the time by which all workers are done. Relative error below 1e-9. Pre: at least one worker.
+Seconds mean_of_slowest(std::span<const SpreadClass> classes);
+/// Mean of the time by which k workers are done. Relative error below 1e-9. Pre: 1 <= k <= workers.
+Seconds mean_of_kth(std::span<const SpreadClass> classes, int k);
+
+}  // namespace tandem::prices

@@ -1,0 +1,26 @@
+// The time of one step of a worker: gradients that leave in buckets while the rest is computed, and samples
+// that arrive meanwhile.
+#pragma once
+
+#include <span>
+
+#include "policies/vocabulary/units.hpp"
+
+namespace tandem::prices {
+
+struct Bucket {
+  Seconds ready;     ///< when its gradients are computed, since the step began
+  Seconds exchange;  ///< of the bucket alone
+};
+
+/// When the last bucket has been exchanged, one after the other; but not before `computed`. Exact if
+/// computation and exchange do not slow each other down.
+Seconds end_of_buckets(std::span<const Bucket> buckets, Seconds computed);
+
+/// Share of samples that a cache of this share of the data set holds when they are asked for, in warm epochs.
+/// A cache that keeps what it has: `held` itself.
+double hits_of_kept(double held);
+/// LRU where each epoch asks for each sample once, in a new random order: q + (1 - q) ln(1 - q).
+double hits_of_lru(double held);
+
+}  // namespace tandem::prices

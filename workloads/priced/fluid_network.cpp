@@ -1,0 +1,164 @@
+#include "workloads/priced/fluid_network.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+#include <utility>
+
+#include "policies/vocabulary/check.hpp"
+
+namespace tandem::priced {
+namespace {
+
+constexpr double never = std::numeric_limits<double>::infinity();
+/// Bytes that are left by rounding.
+constexpr double nothing = 1e-6;
+
+double bytes_of(Bytes size) { return static_cast<double>(size.count()); }
+
+/// The message of a connection that is on its way, or is the next one.
+struct Head {
+  std::size_t message = 0;
+  double left = 0.0;      ///< bytes
+  double starts_s = 0.0;  ///< to move
+};
+
+}  // namespace
+
+FluidNetwork::FluidNetwork(const platforms::Network& network) : network_(network) {
+  for (const std::string& host : network.hosts) numbers_.try_emplace(host, numbers_.size());
+}
+
+FluidNetwork::Path FluidNetwork::path(const Connection& connection) const {
+  if (network_.routes.empty()) return {network_.typical.latency, {}, network_.typical.bandwidth.count()};
+  const auto from = numbers_.find(connection.from), to = numbers_.find(connection.to);
+  TANDEM_CHECK(from != numbers_.end() && to != numbers_.end(), connection.from, connection.to);
+  const auto& route = network_.routes[from->second * network_.hosts.size() + to->second];
+  if (!route)
+    throw ConfigError("the platform has no route from '" + connection.from + "' to '" + connection.to + "'");
+  Path found{route->latency, {}, never};
+  for (const int number : route->channels) {
+    const platforms::Channel& channel = network_.channels[static_cast<std::size_t>(number)];
+    if (channel.shared)
+      found.channels.push_back(number);
+    else
+      found.most = std::min(found.most, channel.bandwidth.count());
+  }
+  return found;
+}
+
+/// Progressive filling: the channel, or the path, that allows the least share decides the rates of those that
+/// cross it, and what they leave is divided among the others.
+std::vector<double> FluidNetwork::rates(const std::vector<Path>& paths,
+                                        const std::vector<std::size_t>& open) const {
+  struct Load {
+    double left = 0.0;     ///< of the channel's rate
+    double weights = 0.0;  ///< of connections without a rate yet
+  };
+  const auto weight = [&](std::size_t of) { return 1.0 / std::max(paths[of].latency.count(), 1e-9); };
+  std::map<int, Load> loads;
+  for (const std::size_t of : open)
+    for (const int channel : paths[of].channels) {
+      Load& load = loads[channel];
+      load.left = network_.channels[static_cast<std::size_t>(channel)].bandwidth.count();
+      load.weights += weight(of);
+    }
+  std::vector<double> found(paths.size(), 0.0);
+  std::vector<std::size_t> waiting = open;
+  while (!waiting.empty()) {
+    double least = never;
+    for (const auto& [channel, load] : loads)
+      if (load.weights > 0) least = std::min(least, load.left / load.weights);
+    for (const std::size_t of : waiting) least = std::min(least, paths[of].most / weight(of));
+    const auto is_limited = [&](std::size_t of) {
+      constexpr double equal = 1 + 1e-9;
+      return paths[of].most / weight(of) <= least * equal ||
+             std::ranges::any_of(paths[of].channels, [&](int channel) {
+               return loads[channel].left / loads[channel].weights <= least * equal;
+             });
+    };
+    std::vector<std::size_t> limited, others;
+    for (const std::size_t of : waiting) (is_limited(of) ? limited : others).push_back(of);
+    for (const std::size_t of : limited) {
+      found[of] = least * weight(of);
+      for (const int channel : paths[of].channels) {
+        loads[channel].left = std::max(0.0, loads[channel].left - found[of]);
+        loads[channel].weights -= weight(of);
+      }
+    }
+    // Weights that rounding leaves are none.
+    std::erase_if(loads, [&](const auto& load) {
+      return std::ranges::none_of(others, [&](std::size_t of) {
+        return std::ranges::find(paths[of].channels, load.first) != paths[of].channels.end();
+      });
+    });
+    waiting = std::move(others);
+  }
+  return found;
+}
+
+std::vector<std::vector<Seconds>> FluidNetwork::arrivals(const std::vector<Connection>& connections) const {
+  std::vector<Path> paths;
+  std::vector<Head> heads(connections.size());
+  std::vector<std::vector<Seconds>> ends(connections.size());
+  const auto begin_next = [&](std::size_t of, double now_s) {
+    Head& head = heads[of];
+    const auto& messages = connections[of].messages;
+    if (head.message == messages.size()) return;
+    head.left = bytes_of(messages[head.message].size);
+    head.starts_s = std::max(now_s, messages[head.message].ready.count() + paths[of].latency.count());
+  };
+  double now_s = 0.0;
+  for (std::size_t of = 0; of < connections.size(); ++of) {
+    paths.push_back(path(connections[of]));
+    begin_next(of, 0.0);
+  }
+  while (true) {
+    std::vector<std::size_t> open;
+    double next_s = never;
+    for (std::size_t of = 0; of < connections.size(); ++of) {
+      if (heads[of].message == connections[of].messages.size()) continue;
+      if (heads[of].starts_s <= now_s)
+        open.push_back(of);
+      else
+        next_s = std::min(next_s, heads[of].starts_s);
+    }
+    if (open.empty() && next_s == never) return ends;
+    const auto rate = rates(paths, open);
+    for (const std::size_t of : open) next_s = std::min(next_s, now_s + heads[of].left / rate[of]);
+    for (const std::size_t of : open) {
+      heads[of].left -= rate[of] * (next_s - now_s);
+      if (heads[of].left > std::max(nothing, 1e-9 * rate[of])) continue;
+      ends[of].emplace_back(next_s);
+      ++heads[of].message;
+      begin_next(of, next_s);
+    }
+    now_s = next_s;
+  }
+}
+
+std::pair<Seconds, std::string> FluidNetwork::busiest(const std::vector<Connection>& connections,
+                                                      bool common) const {
+  struct Load {
+    double time_s = 0.0;
+    std::set<std::string> from, to;
+  };
+  std::map<int, Load> loads;
+  for (const Connection& connection : connections)
+    for (const int channel : path(connection).channels) {
+      Load& load = loads[channel];
+      load.from.insert(connection.from);
+      load.to.insert(connection.to);
+      for (const auto& message : connection.messages)
+        load.time_s +=
+            bytes_of(message.size) / network_.channels[static_cast<std::size_t>(channel)].bandwidth.count();
+    }
+  if (common)
+    std::erase_if(loads, [](const auto& of) { return of.second.from.size() + of.second.to.size() < 3; });
+  const auto most = std::ranges::max_element(loads, {}, [](const auto& load) { return load.second.time_s; });
+  if (most == loads.end()) return {Seconds(0.0), ""};
+  return {Seconds(most->second.time_s), network_.channels[static_cast<std::size_t>(most->first)].name};
+}
+
+}  // namespace tandem::priced

@@ -1,0 +1,50 @@
+// Messages as a fluid in the channels of a network: what several of them take together, without a simulator.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "platforms/description_network.hpp"
+#include "policies/vocabulary/units.hpp"
+
+namespace tandem::priced {
+
+/// Messages from one rank to another, which arrive in order.
+struct Connection {
+  struct Message {
+    Seconds ready;  ///< when it may start
+    Bytes size;
+  };
+  std::string from, to;  ///< hosts
+  std::vector<Message> messages;
+};
+
+class FluidNetwork {
+ public:
+  /// `network` must outlive it.
+  explicit FluidNetwork(const platforms::Network& network);
+
+  /// When each message of each connection arrives. Connections share channels as in simulations: max-min
+  /// fairly, weighted by the inverse of their latency. A message that waits for the one before it has its
+  /// latency behind it. Pre: the network has the hosts. Errors: ConfigError where it has no route.
+  std::vector<std::vector<Seconds>> arrivals(const std::vector<Connection>& connections) const;
+  /// The time in which the busiest channel carries all of these, and its name. `common`: of those channels
+  /// that connections of several hosts to or from the others cross.
+  std::pair<Seconds, std::string> busiest(const std::vector<Connection>& connections,
+                                          bool common = false) const;
+
+ private:
+  struct Path {
+    Seconds latency;
+    std::vector<int> channels;
+    double most = 0.0;  ///< bytes per second, by channels that are not shared
+  };
+  Path path(const Connection& connection) const;
+  std::vector<double> rates(const std::vector<Path>& paths, const std::vector<std::size_t>& open) const;
+
+  const platforms::Network& network_;
+  std::map<std::string, std::size_t> numbers_;  ///< of hosts
+};
+
+}  // namespace tandem::priced

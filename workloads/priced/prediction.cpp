@@ -1,0 +1,263 @@
+#include "workloads/priced/prediction.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <utility>
+
+#include "policies/prices/throughput.hpp"
+#include "policies/vocabulary/check.hpp"
+#include "workloads/priced/server_rounds.hpp"
+#include "workloads/priced/worker_times.hpp"
+#include "workloads/timing/library_all_reduce.hpp"
+
+namespace tandem::priced {
+namespace {
+
+[[noreturn]] void has_no_form(const std::string& what) {
+  throw ConfigError("no closed form for " + what + "; `tandem simulate` predicts this job");
+}
+
+void check_form(const Job& job) {
+  const ExchangePlan& plan = job.exchange();
+  const sync::Factory& algorithm = plan.algorithm().make;
+  if (plan.route() == sync::Route::peers) has_no_form("workers that exchange with peers (sync.algorithm)");
+  if (!plan.has_common_rounds() && !algorithm.is_free_running)
+    has_no_form("sync.algorithm " + plan.algorithm().name + ", whose decisions depend on the times of steps");
+  if (algorithm.steps_per_round(plan.sync_setting().options) == 0)
+    has_no_form("sync.algorithm " + plan.algorithm().name + ", whose number of local steps varies");
+  if (plan.compression() != nullptr) has_no_form("sync.compression");
+  if (job.data().from_storage()) has_no_form("data.source storage");
+  if (plan.exchanges_by_key()) has_no_form("sync.exchange by-key");
+  if (plan.overlaps_forward()) has_no_form("sync.overlap both");
+  if (job.spec().experiment.physics.network != NetworkSource::platform)
+    has_no_form("physics.network profile");
+}
+
+/// The exchange of a bucket that is alone.
+struct BucketTime {
+  Seconds latency;
+  Seconds moving;
+  Seconds busy;  ///< of the moving, for which it surely keeps other buckets from the network
+};
+
+/// Buckets follow one another through the network, each for so long; latencies pass meanwhile.
+Seconds end_of_exchanges(std::span<const Seconds> ready, std::span<const BucketTime> times,
+                         Seconds BucketTime::*taken) {
+  Seconds free{0.0}, end{0.0};
+  for (std::size_t bucket = 0; bucket < times.size(); ++bucket) {
+    const Seconds start = std::max(free, ready[bucket]);
+    free = start + times[bucket].*taken;
+    end = std::max(end, start + times[bucket].moving + times[bucket].latency);
+  }
+  return end;
+}
+
+class Predictor {
+ public:
+  Predictor(const Job& job, const platforms::Network& network)
+      : job_(job), plan_(job.exchange()), network_(network), classes_(classes_of_workers(job)) {
+    found_.workers = static_cast<int>(job.roster().first_workers().size());
+    for (const WorkerTimes& of : classes_)
+      if (slowest_ == nullptr || of.computing() > slowest_->computing()) slowest_ = &of;
+  }
+
+  Prediction predict() {
+    if (plan_.algorithm().make.is_free_running)
+      without_rounds();
+    else if (plan_.route() == sync::Route::server)
+      over_servers();
+    else
+      over_all_reduce();
+    finish();
+    return std::move(found_);
+  }
+
+ private:
+  // ---- All-reduce ----
+
+  void over_all_reduce() {
+    std::vector<BucketTime> times;
+    for (std::size_t bucket = 0; bucket < job_.model().buckets.size(); ++bucket)
+      times.push_back(time_of_sum(bucket));
+    std::vector<Seconds> ready(times.size(), Seconds(0.0));
+    const bool may_overlap = plan_.overlaps_backward() && plan_.payload() == sync::Payload::gradient;
+    for (const WorkerTimes& of : classes_) {
+      const auto own = may_overlap ? of.ready() : std::vector<Seconds>(ready.size(), of.computing());
+      for (std::size_t bucket = 0; bucket < ready.size(); ++bucket)
+        ready[bucket] = std::max(ready[bucket], own[bucket]);
+    }
+    const Seconds computing = slowest_->computing(), update = last_update();
+    const bool waits = sums_wait_for_device();
+    const std::vector<Seconds> latest = waits ? std::vector<Seconds>(ready.size(), computing) : ready;
+    found_.fastest = std::max(computing, end_of_exchanges(ready, times, &BucketTime::busy)) + update;
+    found_.slowest = std::max(computing, end_of_exchanges(latest, times, &BucketTime::moving)) + update;
+    found_.round = found_.slowest;
+    found_.origin = fmt::format(
+        "{}{}", waits ? "sums wait for the backward pass on processors, at most until its end; " : "",
+        "a bucket follows the one before");
+    part("computing", computing);
+    part("all-reduce", found_.round - computing - update);
+    part("update of the workers", update);
+    limit_by_computing();
+    Seconds busy{0.0};
+    for (const BucketTime& of : times) busy += of.moving;
+    limit("the all-reduce", busy);
+  }
+
+  /// As its schedule does it, priced on the network; a library's, as simulations price it.
+  BucketTime time_of_sum(std::size_t bucket) const {
+    const std::int64_t elements = plan_.summed_elements()[bucket];
+    const std::string& collective = plan_.all_reduce()->collectives[bucket];
+    const auto price = [&](const std::string& name, std::int64_t of) {
+      if (found_.workers == 1) return Seconds(0.0);
+      if (name == native_all_reduce) {
+        LibraryAllReduceCost library(job_, network_, 0);
+        return library.next(job_.roster().first_workers(), Bytes(of * 4)).alone;
+      }
+      AllReduceSetting setting = all_reduce_setting(job_, job_.roster().first_workers(), {of});
+      setting.collective = name;
+      return plan_and_price(setting, network_).time;
+    };
+    const auto moving = [&](const std::string& name) {
+      const Seconds all = price(name, elements);
+      const Seconds latency = std::min(all, price(name, std::min<std::int64_t>(elements, found_.workers)));
+      return BucketTime{latency, all - latency, all - latency};
+    };
+    BucketTime time = moving(collective);
+    // A tree does not use all links all the time; a ring does, and no sum moves fewer bytes.
+    if (collective != native_all_reduce) time.busy = std::min(time.busy, moving("ring").moving);
+    return time;
+  }
+
+  /// A processor does one thing at a time.
+  bool sums_wait_for_device() const {
+    const auto& collectives = plan_.all_reduce()->collectives;
+    return plan_.overlaps_backward() &&
+           std::ranges::any_of(job_.roster().first_workers(),
+                               [&](Rank rank) { return !job_.devices().has_second_queue(rank); }) &&
+           std::ranges::any_of(collectives, [](const auto& name) { return name != native_all_reduce; });
+  }
+
+  Seconds last_update() const {
+    Seconds most{0.0};
+    for (const WorkerTimes& of : classes_) most = std::max(most, of.update_after);
+    return most;
+  }
+
+  // ---- Servers ----
+
+  void over_servers() {
+    const ServerRounds rounds(job_, network_, classes_);
+    const ServerRounds::Round round = rounds.steady();
+    found_.round = found_.fastest = found_.slowest = round.duration();
+    found_.origin = "messages share links as a fluid";
+    part("computing (" + round.last + ")", round.computing);
+    part("its push", round.push);
+    part("update of the servers", round.update);
+    part("its reply", round.reply);
+    part("its own update", round.own_update);
+    limit_by_computing();
+    limit_by_servers(rounds, found_.workers, false);
+  }
+
+  /// Each worker computes, pushes and is answered at once.
+  void without_rounds() {
+    found_.in_rounds = false;
+    const ServerRounds rounds(job_, network_, classes_);
+    const double of_one = 1.0 / found_.workers;
+    const Seconds push = rounds.busiest(true, true).first * of_one;
+    const Seconds reply = rounds.busiest(false, true).first * of_one, update = rounds.slowest_update(1);
+    const std::vector<Seconds> service = {push, update, reply};
+    std::vector<prices::QueueClass> classes;
+    Seconds computing{0.0};
+    for (const WorkerTimes& of : classes_) {
+      const int worker = of.workers.front();
+      // What the worker's own link takes longer than that of the servers.
+      const Seconds own_link = rounds.alone(worker, true) - push + (rounds.alone(worker, false) - reply);
+      classes.push_back({static_cast<int>(of.workers.size()), of.computing() + own_link});
+      computing += of.computing() * (classes.back().count * of_one);
+    }
+    const auto step = [&](double variation) {
+      return Seconds(found_.workers / prices::throughput(classes, service, variation).steps_per_s);
+    };
+    found_.round = step(1.0);
+    found_.fastest = step(0.0);
+    found_.slowest = slowest_->computing() + rounds.busiest(true).first + update * found_.workers +
+                     rounds.busiest(false).first;
+    found_.slowest = std::max(found_.slowest, found_.round);
+    found_.origin =
+        "a queue with random times: from no worker ever waiting for another to all of them in step";
+    part("computing, in the mean", computing);
+    part("exchange, with waiting for other workers", found_.round - computing);
+    double alone = 0.0;
+    for (const auto& of : classes) alone += of.count / (of.think + push + update + reply).count();
+    limit("each worker's own computing and exchange", Seconds(found_.workers / alone));
+    limit_by_servers(rounds, 1, true);
+  }
+
+  // ---- Results ----
+
+  void part(std::string name, Seconds time) {
+    if (time > Seconds(0.0)) found_.parts.push_back({std::move(name), time});
+  }
+  /// `round`: what a round takes if only this limits it.
+  void limit(std::string name, Seconds round) {
+    if (round > Seconds(0.0)) found_.limits.push_back({std::move(name), 1.0 / round.count()});
+  }
+  void limit_by_computing() {
+    limit(fmt::format("computing ({}{})", slowest_->host, classes_.size() > 1 ? ", the slowest" : ""),
+          slowest_->computing());
+  }
+  void limit_by_servers(const ServerRounds& rounds, int pushes_at_once, bool common) {
+    for (const bool pushes : {true, false}) {
+      const auto [time, channel] = rounds.busiest(pushes, common);
+      limit(fmt::format("link {}, by {}", channel, pushes ? "pushes" : "replies"), time);
+    }
+    limit("the work of the servers",
+          rounds.slowest_update(pushes_at_once) * (static_cast<double>(found_.workers) / pushes_at_once));
+  }
+
+  void finish() {
+    std::ranges::sort(found_.limits, {}, &Limit::rounds_per_s);
+    const double samples =
+        static_cast<double>(job_.data().batch()) * found_.workers * plan_.steps_per_round();
+    found_.samples_per_s = samples / found_.round.count();
+    const Experiment::Stop& stop = job_.spec().experiment.stop;
+    auto rounds = static_cast<double>(stop.rounds);
+    if (stop.epochs > 0) {
+      const double of_epochs =
+          std::ceil(stop.epochs * static_cast<double>(job_.data().info().train_samples) / samples);
+      rounds = rounds > 0 ? std::min(rounds, of_epochs) : of_epochs;
+    }
+    found_.rounds = static_cast<std::int64_t>(rounds);
+    found_.makespan = found_.round * rounds;
+  }
+
+  const Job& job_;
+  const ExchangePlan& plan_;
+  const platforms::Network& network_;
+  std::vector<WorkerTimes> classes_;
+  const WorkerTimes* slowest_ = nullptr;  ///< class
+  Prediction found_ = {};
+};
+
+}  // namespace
+
+std::vector<std::string> hosts_of_prediction(const Job& job) {
+  std::vector<std::string> hosts;
+  for (const std::span<const Rank> ranks : {job.roster().workers(), job.roster().servers()})
+    for (const Rank rank : ranks)
+      if (const std::string& host = job.roster().host_of(rank); std::ranges::find(hosts, host) == hosts.end())
+        hosts.push_back(host);
+  return hosts;
+}
+
+Prediction predict(const Job& job, const platforms::Network& network) {
+  check_form(job);
+  return Predictor(job, network).predict();
+}
+
+}  // namespace tandem::priced

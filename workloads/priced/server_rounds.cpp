@@ -1,0 +1,111 @@
+#include "workloads/priced/server_rounds.hpp"
+
+#include <algorithm>
+
+namespace tandem::priced {
+
+ServerRounds::ServerRounds(const Job& job, const platforms::Network& network,
+                           const std::vector<WorkerTimes>& classes)
+    : job_(job), plan_(job.exchange()), network_(network), times_(job.roster().first_workers().size()) {
+  for (const WorkerTimes& of : classes)
+    for (const int worker : of.workers) times_[static_cast<std::size_t>(worker)] = &of;
+}
+
+std::vector<Connection> ServerRounds::messages_of(int worker, bool pushes) const {
+  const Roster& roster = job_.roster();
+  const std::string& host = roster.host_of(roster.workers()[static_cast<std::size_t>(worker)]);
+  std::vector<Connection> found;
+  for (std::size_t shard = 0; shard < shards(); ++shard) {
+    const std::string& server = roster.host_of(roster.servers()[shard]);
+    Connection& connection =
+        found.emplace_back(pushes ? Connection{host, server, {}} : Connection{server, host, {}});
+    for (const ShardPiece& piece : plan_.shard_layout()[shard])
+      connection.messages.push_back({Seconds(0.0), piece.bytes()});
+  }
+  return found;
+}
+
+std::vector<Connection> ServerRounds::messages(bool pushes) const {
+  std::vector<Connection> all;
+  for (int worker = 0; worker < std::ssize(times_); ++worker)
+    for (Connection& connection : messages_of(worker, pushes)) all.push_back(std::move(connection));
+  return all;
+}
+
+Seconds ServerRounds::update_of(std::size_t shard, int pushes) const {
+  const Rank rank = job_.roster().servers()[shard];
+  const CostModel costs = job_.devices().cost_model(rank);
+  const ShardPieces& pieces = plan_.shard_layout()[shard];
+  const Bytes size(shard_elements(pieces) * 4);
+  const bool from_slot = pushes == 1 && job_.devices().kind_of(rank) != DevicePlan::processor_kind;
+  const auto kind = plan_.servers_hold_model() ? Work::Kind::update : Work::Kind::reduce;
+  Seconds work = costs.price({.kind = Work::Kind::reduce, .bytes = from_slot ? Bytes(0) : size * pushes}) +
+                 costs.price({.kind = kind, .bytes = size});
+  if (job_.devices().server_cost(rank) == nullptr) return work;
+  for (const auto stated : {Work::Kind::push, Work::Kind::reply})
+    work +=
+        costs.price({.kind = stated, .bytes = size, .tensors = tensors_in(pieces, job_.model())}) * pushes;
+  return work;
+}
+
+Seconds ServerRounds::slowest_update(int pushes) const {
+  Seconds most{0.0};
+  for (std::size_t shard = 0; shard < shards(); ++shard) most = std::max(most, update_of(shard, pushes));
+  return most;
+}
+
+ServerRounds::Round ServerRounds::steady() const {
+  constexpr int rounds_until_steady = 8;
+  const auto workers = times_.size();
+  const bool overlaps = plan_.overlaps_backward() && plan_.payload() == sync::Payload::gradient;
+  std::vector<Seconds> starts(workers, Seconds(0.0));
+  Round found;
+  for (int round = 0; round < rounds_until_steady; ++round) {
+    std::vector<Connection> pushes = messages(true);
+    for (std::size_t worker = 0; worker < workers; ++worker) {
+      const WorkerTimes& times = *times_[worker];
+      const auto ready =
+          overlaps ? times.ready() : std::vector<Seconds>(times.backward.size(), times.computing());
+      for (std::size_t shard = 0; shard < shards(); ++shard) {
+        auto& own = pushes[worker * shards() + shard].messages;
+        for (std::size_t piece = 0; piece < own.size(); ++piece)
+          own[piece].ready =
+              starts[worker] + ready[static_cast<std::size_t>(plan_.shard_layout()[shard][piece].bucket)];
+      }
+    }
+    const auto pushed = network_.arrivals(pushes);
+    std::vector<Seconds> complete(shards(), Seconds(0.0));
+    std::size_t last = 0;
+    for (std::size_t i = 0; i < pushed.size(); ++i) {
+      if (pushed[i].back() > std::ranges::max(complete)) last = i / shards();
+      complete[i % shards()] = std::max(complete[i % shards()], pushed[i].back());
+    }
+    std::vector<Connection> replies = messages(false);
+    for (std::size_t i = 0; i < replies.size(); ++i)
+      for (auto& message : replies[i].messages)
+        message.ready = complete[i % shards()] + update_of(i % shards(), static_cast<int>(workers));
+    const auto replied = network_.arrivals(replies);
+    const Seconds all_pushed = std::ranges::max(complete),
+                  computed = starts[last] + times_[last]->computing();
+    const std::size_t slowest =
+        static_cast<std::size_t>(std::ranges::max_element(complete) - complete.begin());
+    found = {.computing = times_[last]->computing(),
+             .push = all_pushed - computed,
+             .update = update_of(slowest, static_cast<int>(workers)),
+             .reply = {},
+             .own_update = times_[last]->update_after,
+             .last = times_[last]->host};
+    Seconds got{0.0};
+    for (std::size_t worker = 0; worker < workers; ++worker) {
+      Seconds arrived{0.0};
+      for (std::size_t shard = 0; shard < shards(); ++shard)
+        arrived = std::max(arrived, replied[worker * shards() + shard].back());
+      starts[worker] = arrived + times_[worker]->update_after;
+      if (worker == last) got = arrived;
+    }
+    found.reply = got - all_pushed - found.update;
+  }
+  return found;
+}
+
+}  // namespace tandem::priced

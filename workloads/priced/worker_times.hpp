@@ -1,0 +1,31 @@
+// What the work of a round takes on each worker, and which workers are equal.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "workloads/job/plan/job.hpp"
+
+namespace tandem::priced {
+
+/// Of one round.
+struct WorkerTimes {
+  std::string host;          ///< of the first worker of the class
+  std::vector<int> workers;  ///< of the class
+  Seconds load;              ///< of a batch, unless it is loaded during the step before
+  Seconds forward;
+  std::vector<Seconds> backward;  ///< by bucket
+  Seconds updates;                ///< of its own model, and its change, before the exchange
+  Seconds update_after;           ///< of its own model, with what the exchange gave
+  int steps = 1;                  ///< of the round
+
+  /// Until the exchange, unless that overlaps with the last backward pass.
+  Seconds computing() const;
+  /// By bucket: when the gradient of a step is complete, since it began.
+  std::vector<Seconds> ready() const;
+};
+
+/// Workers of a class take equal times. Pre: data in memory.
+std::vector<WorkerTimes> classes_of_workers(const Job& job);
+
+}  // namespace tandem::priced

@@ -87,9 +87,9 @@ std::string memory_text(const platforms::Device& device) {
 
 /// The lines below the table.
 constexpr const char* about_devices =
-    R"(  Names match in any case, and so do beginnings of names that only one device has. platforms/devices.csv has the
-  peaks and their shares: rates are shares of the peaks in the source. Flop/s: GPUs 40 % without tensor cores (fp32, fp16 of p100), 30 %
-  with them; servers 40 %; boards 15 or 10 %. Bandwidth: GPUs 80 %, servers 70 %, boards 40 %. A rate or size that
+    R"(  Names match in any case, and so do beginnings of names that only one device has. Rates are shares of the peaks
+  in platforms/devices.csv. Flop/s: GPUs 40 % without tensor cores (fp32, fp16 of p100), 30 % with them; servers
+  40 %; boards 15 or 10 %. Bandwidth: GPUs 80 %, servers 70 %, boards 40 %. A rate or size that
   the source does not give is "-".
 
   workload.precision chooses the rate. The default is fp32 for all products, so that every device computes the same.
@@ -168,7 +168,7 @@ nlohmann::json devices_document(Names, const std::string& name) {
 
 // ---- Offers ----
 
-/// A table that somebody brings is named by its file, then "FILE.csv: WORDS" restricts it.
+/// Of the shipped table, or of "FILE.csv" or "FILE.csv: WORDS".
 struct ChosenOffers {
   platforms::Offers own;  ///< of a file; empty: the shipped ones
   std::vector<const platforms::Offer*> chosen;
@@ -195,7 +195,7 @@ ChosenOffers offers_of(const std::string& name) {
   return offers;
 }
 
-/// "1 min"; "-" for none.
+/// "60 s"; "-" for none.
 std::string time_text(std::optional<Seconds> time) {
   return time && *time > Seconds(0) ? fmt::format("{:g} s", time->count()) : "-";
 }
@@ -215,11 +215,11 @@ std::string offers_text(Names, const std::string& name) {
                     time_text(offer->billing_minimum), time_text(offer->free_if_revoked_within), offer->date);
   for (const auto& warning : offers.warnings) text += "  warning: " + warning + '\n';
   return text +
-         "  Prices are of the whole machine, without disk, egress and tax; sources: platforms/offers.csv, "
-         "which "
-         "is for\n  planning examples, not for buying. A host names one by words that only it has: <prop "
-         "id=\"offer\"\n  value=\"aws us-east-1 p4d.24xlarge on-demand\"/>. One's own: tandem list offers "
-         "FILE.csv, and value=\"FILE.csv: WORDS\".\n";
+         R"(  Prices are of the whole machine, without disk, egress and tax. They are for planning examples, not for
+  buying; platforms/offers.csv has their sources. A host names an offer by words that no other one has:
+  <prop id="offer" value="aws us-east-1 p4d.24xlarge on-demand"/>. Your own table: tandem list offers FILE.csv,
+  and value="FILE.csv: WORDS".
+)";
 }
 
 nlohmann::json offers_document(Names, const std::string& name) {

@@ -1,159 +1,162 @@
-// The device catalogue. A platform file may give other figures itself (tandem:memory_rate, tandem:launch, or
-// a host without a device, whose `speed` counts).
+// The device catalogue is the table platforms/devices.csv. A platform file may give other figures itself
+// (tandem:memory_rate, tandem:launch, or a host without a device, whose `speed` counts).
 //
-// Each entry is arithmetic on the maker's data sheet, with one stated share of the peak for a whole family,
-// because published training results mix models, batches and software. They serve to compare clusters
-// before anything is measured; `tandem calibrate` replaces them by measurements.
-//
-//   speed       = peak rate in the precision x share. The peak of a processor is cores x clock x flops per
-//                 cycle.
-//   memory_rate = peak of the memory interface x share.
-//   launch      = time to start one piece of work (one layer's worth of kernels, or one call into a library).
-//   memory      = as in the data sheet, with 10^9 bytes per GB: about what drivers and firmware leave of it.
-//   spread      = coefficient of variation of the computing time of a step, on a machine of its own: orders
-//   of
-//                 magnitude without a data sheet behind them (GPUs 2 %, processors 3 %, boards 5 %, whose
-//                 clocks follow their temperature). physics.spread replaces them.
+// Each entry is arithmetic on the maker's data sheet, with one stated share of the peak for a whole kind of
+// device. They serve to compare clusters before anything is measured; `tandem calibrate` replaces them by
+// measurements.
+#include "platforms/device_catalog.hpp"
+
 #include <algorithm>
-#include <cstdint>
+#include <cctype>
+#include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
-#include "platforms/description.hpp"
+#include "platforms/embedded_tables.hpp"
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/csv_table.hpp"
 #include "policies/vocabulary/options.hpp"
 
 namespace tandem::platforms {
 namespace {
 
-/// Dense peaks of a data sheet in Tflop/s; 0 where it gives none.
-struct Peaks {
-  double fp32;
-  double tf32 = 0;
-  double bf16 = 0;
-  double fp16 = 0;
+constexpr double kTera = 1e12;
+
+std::string lower(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::vector<std::string> words;
+  for (std::size_t at = 0; (at = text.find_first_not_of(' ', at)) != std::string::npos;) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    words.push_back(text.substr(at, end - at));
+    at = end;
+  }
+  return words;
+}
+
+/// Reads rows. A rate is share x peak; the peak of a processor is cores x clock x flops per cycle.
+class DevicesReader {
+ public:
+  explicit DevicesReader(CsvTable table) : table_(std::move(table)) {
+    for (const char* column :
+         {"device", "kind", "memory_gbps", "share", "memory_share", "launch_us", "source"})
+      table_.expect(column);
+  }
+
+  DeviceTable read() {
+    while (table_.next_row()) read_row();
+    if (devices_.devices.empty()) table_.fail_header("a row for each device", "none");
+    return std::move(devices_);
+  }
+
+ private:
+  void read_row() {
+    const std::string kind = table_.text("kind");
+    if (kind != "gpu" && kind != "server" && kind != "board")
+      table_.fail("kind", "gpu | server | board", kind);
+    Device device{.name = new_name("device", table_.text("device")),
+                  .speed = FlopsPerSecond(table_.is_given("cores") ? processor_rate() : fp32_rate()),
+                  .memory_rate = BytesPerSecond(share("memory_share") * table_.positive("memory_gbps") * 1e9),
+                  .launch = Seconds(table_.positive("launch_us") / 1e6),
+                  .is_gpu = kind == "gpu",
+                  .source = table_.text("source")};
+    if (device.source.empty()) table_.fail("source", "where the figures come from", "");
+    if (table_.is_given("memory_gb"))
+      device.memory = Bytes(static_cast<std::int64_t>(table_.positive("memory_gb") * 1e9));
+    device.spread = table_.positive_or("spread", device.spread);
+    auto& aliases = devices_.aliases[device.name];
+    for (const std::string& alias : words_of(table_.text("aliases")))
+      aliases.push_back(new_name("aliases", alias));
+    add_tensor_rates(device);
+    devices_.devices.push_back(std::move(device));
+  }
+
+  /// Devices that compute in another precision, but not faster than in fp32, do the latter.
+  void add_tensor_rates(Device& device) const {
+    for (const auto& [precision, column] :
+         {std::pair(Precision::tf32, "tf32"), std::pair(Precision::bf16, "bf16"),
+          std::pair(Precision::fp16, "fp16")})
+      if (table_.is_given(column))
+        device.other_speeds[precision] =
+            std::max(device.speed, FlopsPerSecond(share("tensor_share") * table_.positive(column) * kTera));
+  }
+
+  double fp32_rate() const { return share("share") * table_.positive("fp32") * kTera; }
+
+  double processor_rate() const {
+    constexpr int most = 1 << 20;
+    return share("share") * table_.whole("cores", 1, most) * table_.positive("ghz") *
+           table_.whole("flops_per_cycle", 1, most) * 1e9;
+  }
+
+  double share(const std::string& column) const {
+    const double value = table_.positive(column);
+    if (value > 1.0) table_.fail(column, "a share above 0 and at most 1", table_.text(column));
+    return value;
+  }
+
+  std::string new_name(const char* column, const std::string& name) {
+    if (name.empty() || name.find(' ') != std::string::npos || name != lower(name))
+      table_.fail(column, "a name in lower case without blanks", name);
+    if (!names_.insert(name).second) table_.fail(column, "a name that no other device has", name);
+    return name;
+  }
+
+  CsvTable table_;
+  DeviceTable devices_;
+  std::set<std::string> names_;
 };
 
-struct Memory {
-  double gbytes;
-  double gbytes_per_s;  ///< peak of the interface
-};
-
-Bytes gbytes(double count) { return Bytes(static_cast<std::int64_t>(count * 1e9)); }
-
-// Graphics processors: 40 % of the peak without tensor cores (fp32, and fp16 of Pascal), 30 % of the peak of
-// tensor cores, which starve sooner; 80 % of the memory's peak, or as
-// measured; 20 us are about four kernel launches of 5 us.
-constexpr double kShaders = 0.40;
-constexpr double kTensorCores = 0.30;
-constexpr double kMemory = 0.80;
-// Kernels that read two vectors of 1 GiB and write one moved 2.917 TB/s of 3.35: validation/reports/
-// gpu-2026-11-28.md, sgd and add.
-constexpr double kMemoryOfH100 = 0.87;
-
-Device gpu(const char* name, const Peaks& peaks, const Memory& memory, const char* source,
-           double share_of_others = kTensorCores, double share_of_memory = kMemory) {
-  Device device{.name = name,
-                .speed = FlopsPerSecond(kShaders * peaks.fp32 * 1e12),
-                .memory_rate = BytesPerSecond(share_of_memory * memory.gbytes_per_s * 1e9),
-                .launch = Seconds(20e-6),
-                .is_gpu = true,
-                .memory = gbytes(memory.gbytes),
-                .source = source,
-                .spread = 0.02};
-  for (const auto& [precision, peak] :
-       {std::pair(Precision::tf32, peaks.tf32), std::pair(Precision::bf16, peaks.bf16),
-        std::pair(Precision::fp16, peaks.fp16)})
-    if (peak > 0) device.other_speeds[precision] = FlopsPerSecond(share_of_others * peak * 1e12);
-  return device;
+const DeviceTable& catalog() {
+  static const DeviceTable table = read_devices("platforms/devices.csv", devices_table());
+  return table;
 }
 
-// Server processors: 40 % of the peak at base clock, 70 % of the memory's peak. Their boards hold memory of
-// any size.
-Device server_cpu(const char* name, int cores, double gigahertz, int flops_per_cycle, double memory_gbytes,
-                  const char* source) {
-  return {.name = name,
-          .speed = FlopsPerSecond(0.40 * cores * gigahertz * flops_per_cycle * 1e9),
-          .memory_rate = BytesPerSecond(0.70 * memory_gbytes * 1e9),
-          .launch = Seconds(2e-6),
-          .source = source};
-}
-
-// Single-board computers: 15 % of the peak with out-of-order cores, 10 % with in-order ones, 40 % of the
-// memory's peak. On these boards even Linpack in double precision reaches only about a sixth of the peak: 60
-// Gflop/s on sixteen Odroid C2 (peak 16 x 24; Basford et al., Future Generation Computer Systems 102, 2020).
-Device board(const char* name, double share, int cores, double gigahertz, double memory_gbytes,
-             std::optional<Bytes> memory, const char* source) {
-  constexpr int flops_per_cycle = 8;  // one 128-bit fused multiply-add
-  return {.name = name,
-          .speed = FlopsPerSecond(share * cores * gigahertz * flops_per_cycle * 1e9),
-          .memory_rate = BytesPerSecond(0.40 * memory_gbytes * 1e9),
-          .launch = Seconds(20e-6),
-          .memory = memory,
-          .source = source,
-          .spread = 0.05};
-}
-constexpr double kOutOfOrder = 0.15;
-constexpr double kInOrder = 0.10;
-
-std::vector<Device> make_catalog() {
-  return {
-      gpu("k80", {4.37}, {12, 240}, "NVIDIA data sheet; one of its two GK210, with boost, 12 GB"),
-      gpu("p100", {.fp32 = 9.3, .fp16 = 18.7}, {16, 732}, "NVIDIA data sheet; PCIe, 16 GB", kShaders),
-      gpu("gtx-1080-ti", {11.3}, {11, 484}, "NVIDIA product page; Founders Edition, 11 GB"),
-      // fp16 with sums in fp32, as training needs.
-      gpu("rtx-2080-ti", {.fp32 = 13.4, .fp16 = 53.8}, {11, 616},
-          "NVIDIA Turing white paper; reference clock, 11 GB"),
-      gpu("t4", {.fp32 = 8.1, .fp16 = 65}, {16, 320}, "NVIDIA data sheet; 16 GB"),
-      gpu("v100", {.fp32 = 15.7, .fp16 = 125}, {16, 900}, "NVIDIA data sheet; SXM2, 16 GB"),
-      gpu("a100", {.fp32 = 19.5, .tf32 = 156, .bf16 = 312, .fp16 = 312}, {40, 1555},
-          "NVIDIA data sheet; SXM4, 40 GB"),
-      // The data sheets give rates of tensor cores with sparse factors, which are twice as high.
-      gpu("h100", {.fp32 = 67, .tf32 = 494.5, .bf16 = 989.5, .fp16 = 989.5}, {80, 3350},
-          "NVIDIA data sheet; SXM5, 80 GB, dense; memory as measured", kTensorCores, kMemoryOfH100),
-      gpu("h200", {.fp32 = 67, .tf32 = 494.5, .bf16 = 989.5, .fp16 = 989.5}, {141, 4800},
-          "NVIDIA data sheet; SXM5, 141 GB, dense"),
-      // AVX2 does 32 flops per cycle with two FMA units, AVX-512 with two does 64.
-      server_cpu("xeon-e5-2650-v4", 12, 2.2, 32, 76.8, "Intel ARK; AVX2"),
-      server_cpu("xeon-gold-6148", 20, 2.4, 64, 128, "Intel ARK; AVX-512"),
-      server_cpu("epyc-7742", 64, 2.25, 32, 204.8, "AMD product page; AVX2"),
-      server_cpu("epyc-7742-core", 1, 2.25, 32, 204.8 / 64, "AMD product page; one core, AVX2"),
-      server_cpu("core-i5-8259u", 4, 2.3, 32, 38.4, "Intel ARK; AVX2"),
-      board("raspberry-pi-4", kOutOfOrder, 4, 1.5, 12.8, std::nullopt,
-            "Broadcom product page; 4 x Cortex-A72, LPDDR4-3200 x32"),
-      board("jetson-nano-cpu", kOutOfOrder, 4, 1.43, 25.6, gbytes(4),
-            "NVIDIA product page; 4 x Cortex-A57, LPDDR4-3200 x64"),
-      board("odroid-c2", kInOrder, 4, 1.5, 7.3, gbytes(2),
-            "Hardkernel product page; 4 x Cortex-A53, DDR3-1824 x32"),
-      board("raspberry-pi-3", kInOrder, 4, 1.2, 3.6, gbytes(1),
-            "Broadcom product page; 4 x Cortex-A53, LPDDR2-900 x32"),
-      board("raspberry-pi-zero-2", kInOrder, 4, 1.0, 3.6, gbytes(0.5),
-            "Broadcom product page; 4 x Cortex-A53, LPDDR2-900 x32"),
-      board("espressobin", kInOrder, 2, 1.2, 3.2, std::nullopt,
-            "Marvell product page; 2 x Cortex-A53, DDR3-1600 x16"),
-  };
+/// The one with this name or other name; else those of which one begins so.
+std::vector<const Device*> candidates_of(const std::string& name) {
+  std::vector<const Device*> begin_so;
+  for (const auto& device : device_catalog()) {
+    bool begins_so = device.name.starts_with(name);
+    if (device.name == name) return {&device};
+    for (const auto& alias : device_aliases(device.name)) {
+      if (alias == name) return {&device};
+      begins_so = begins_so || alias.starts_with(name);
+    }
+    if (begins_so) begin_so.push_back(&device);
+  }
+  return begin_so;
 }
 
 }  // namespace
 
-const std::vector<Device>& device_catalog() {
-  static const std::vector<Device> catalog = make_catalog();
-  return catalog;
+DeviceTable read_devices(const std::string& name, std::string text) {
+  return DevicesReader(CsvTable(name, std::move(text), "a table of devices")).read();
 }
+
+const std::vector<std::string>& device_aliases(const std::string& name) { return catalog().aliases.at(name); }
+
+const std::vector<Device>& device_catalog() { return catalog().devices; }
 
 const char* const device_of_ones_own =
     "another device is described by its host: leave out <prop id=\"device\">, give the sustained rate as "
     "speed=\"...\", and tandem:memory_rate, tandem:launch and memory as properties";
 
 const Device& find_device(const std::string& name) {
-  const auto& catalog = device_catalog();
-  const auto found =
-      std::find_if(catalog.begin(), catalog.end(), [&](const Device& d) { return d.name == name; });
-  if (found != catalog.end()) return *found;
+  const auto candidates = candidates_of(lower(name));
+  if (candidates.size() == 1 && !name.empty()) return *candidates.front();
+  if (candidates.size() > 1 && !name.empty()) {
+    std::string message = "device '" + name + "' is not unique; expected one of:";
+    for (const Device* device : candidates) message += ' ' + device->name;
+    throw ConfigError(message);
+  }
   std::vector<std::string> names;
-  for (const auto& device : catalog) names.push_back(device.name);
+  for (const auto& device : device_catalog()) names.push_back(device.name);
   std::string message = "unknown device '" + name + "'";
-  if (const auto nearest = nearest_name(name, names); !nearest.empty())
+  if (const auto nearest = nearest_name(lower(name), names); !nearest.empty())
     message += "; did you mean '" + nearest + "'?";
   message += " Known:";
   for (const auto& known : names) message += ' ' + known;

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <simgrid/s4u/Disk.hpp>
 #include <simgrid/s4u/Engine.hpp>
@@ -16,6 +17,7 @@
 #include <unordered_set>
 
 #include "platforms/description_json.hpp"
+#include "platforms/host_price.hpp"
 #include "platforms/load.hpp"
 #include "platforms/simgrid_version.hpp"
 #include "platforms/state_profile.hpp"
@@ -308,12 +310,19 @@ Description PlatformReader::from_line(const std::string& line) const {
   description.hosts = expand_runs(description.hosts, whole.at("hosts"));
   description.links = expand_runs(description.links, whole.at("links"));
   if (description.hosts.empty()) throw ConfigError(xml_.path() + ": expected at least one host, found none");
+  const std::string folder = std::filesystem::path(xml_.path()).parent_path().string();
   for (auto& host : description.hosts) try {
+      add_offer(host, folder);
       host.device = device_of(host);
       host.gpu = gpu_of(host);
     } catch (const ConfigError& error) {
       throw ConfigError(place_of(xml_, "host", host.name) + ": " + error.what());
     }
+  try {
+    check_machines(description.hosts);
+  } catch (const ConfigError& error) {
+    throw ConfigError(xml_.path() + ": " + error.what());
+  }
   description.config = xml_.config();
   return description;
 }

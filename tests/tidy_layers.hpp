@@ -47,6 +47,7 @@ inline const std::vector<Layer>& layers_of_policies() {
       {"policies/prices/", {"policies/vocabulary/", "policies/prices/"}, {"boost/math/"}},
       {"policies/cache/", {"policies/vocabulary/", "policies/sampling/sampler.hpp", "policies/cache/"}, {}},
       {"policies/checkpointing/", {"policies/vocabulary/", "policies/checkpointing/"}, {}},
+      {"policies/money/", {"policies/vocabulary/", "policies/money/"}, {}},
       {"policies/provisioning/", {"policies/vocabulary/", "policies/provisioning/"}, {}},
       {"policies/recovery/",
        {"policies/vocabulary/", "policies/provisioning/policy.hpp", "policies/recovery/"},
@@ -68,7 +69,10 @@ inline const std::vector<Layer>& layers_of_inputs() {
   static const std::vector<Layer> all = {
       // The rank program reads these two folders; they use neither SimGrid nor Boost.
       {"platforms/description", {"policies/vocabulary/", "platforms/description"}, {"nlohmann/"}},
-      {"platforms/device_catalog", {"policies/vocabulary/", "platforms/description"}, {}},
+      {"platforms/device_catalog",
+       {"policies/vocabulary/", "platforms/description", "platforms/device_catalog",
+        "platforms/embedded_tables.hpp"},
+       {}},
       {"platforms/discovery/",
        {"policies/vocabulary/", "platforms/discovery/"},
        {"nlohmann/", "fmt/", "yaml-cpp/", "expat.h"}},
@@ -108,8 +112,8 @@ inline const std::vector<Layer>& layers_of_inputs() {
         "workloads/model/", "workloads/cost/"},
        {"nlohmann/", "fmt/", "sys/utsname.h"}},
       {"workloads/records/",
-       {"policies/vocabulary/", "workloads/context", "workloads/protocol.hpp", "workloads/experiment/",
-        "workloads/records/"},
+       {"policies/vocabulary/", "policies/money/", "workloads/context", "workloads/protocol.hpp",
+        "workloads/experiment/", "workloads/records/"},
        {"nlohmann/", "fmt/", "sys/", "unistd.h", "fcntl.h"}},
   };
   return all;

@@ -29,14 +29,15 @@ std::vector<std::string> device_names() {
 }
 
 const platforms::Device& device_of(const std::string& name) {
-  for (const auto& device : platforms::device_catalog())
-    if (device.name == name) return device;
-  const auto names = device_names();
-  const std::string nearest = nearest_name(name, names);
-  throw ConfigError(fmt::format("expected a device of `tandem list device`, found '{}'; {}", name,
-                                nearest.empty() ? "begin with one of them and change the platform file: " +
-                                                      std::string(platforms::device_of_ones_own)
-                                                : "did you mean '" + nearest + "'?"));
+  try {
+    return platforms::find_device(name);
+  } catch (const ConfigError&) {
+    const std::string nearest = nearest_name(name, device_names());
+    throw ConfigError(fmt::format("expected a device of `tandem list device`, found '{}'; {}", name,
+                                  nearest.empty() ? "begin with one of them and change the platform file: " +
+                                                        std::string(platforms::device_of_ones_own)
+                                                  : "did you mean '" + nearest + "'?"));
+  }
 }
 
 /// "a100:2".

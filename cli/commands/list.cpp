@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -15,6 +16,8 @@
 #include "cli/commands/commands.hpp"
 #include "cli/shared/output.hpp"
 #include "platforms/description.hpp"
+#include "platforms/device_catalog.hpp"
+#include "platforms/offers.hpp"
 #include "policies/cache/policy.hpp"
 #include "policies/sync/policy.hpp"
 #include "policies/vocabulary/check.hpp"
@@ -84,8 +87,9 @@ std::string memory_text(const platforms::Device& device) {
 
 /// The lines below the table.
 constexpr const char* about_devices =
-    R"(  Rates are shares of the peaks in the source. Flop/s: GPUs 40 % without tensor cores (fp32, fp16 of p100), 30 %
-  with them; servers 40 %; boards 15 or 10 %. Bandwidth: GPUs 80 %, servers 70 %, boards 40 %. A rate or size that
+    R"(  Names match in any case, and so do beginnings of names that only one device has. Rates are shares of the peaks
+  in platforms/devices.csv. Flop/s: GPUs 40 % without tensor cores (fp32, fp16 of p100), 30 % with them; servers
+  40 %; boards 15 or 10 %. Bandwidth: GPUs 80 %, servers 70 %, boards 40 %. A rate or size that
   the source does not give is "-".
 
   workload.precision chooses the rate. The default is fp32 for all products, so that every device computes the same.
@@ -96,14 +100,8 @@ constexpr const char* about_devices =
 
 /// All devices, or the one of this name. Errors: ConfigError when there is none.
 std::vector<platforms::Device> devices_of(const std::string& name) {
-  std::vector<platforms::Device> devices;
-  std::vector<std::string> names;
-  for (const auto& device : platforms::device_catalog()) {
-    names.push_back(device.name);
-    if (name.empty() || device.name == name) devices.push_back(device);
-  }
-  if (!devices.empty()) return devices;
-  throw ConfigError(fmt::format("unknown device '{}'. Known: {}", name, fmt::join(names, " ")));
+  if (name.empty()) return platforms::device_catalog();
+  return {platforms::find_device(name)};
 }
 
 std::string devices_text(Names, const std::string& name) {
@@ -119,6 +117,8 @@ std::string devices_text(Names, const std::string& name) {
       text += fmt::format("  {:>6}", speed_text(device, precision.value));
     text += fmt::format("  {:>6}  {:>6.1f} GB/s  {:>3.0f} us  {}\n", memory_text(device),
                         device.memory_rate.count() * 1e-9, device.launch.count() * 1e6, device.source);
+    if (const auto& aliases = platforms::device_aliases(device.name); !aliases.empty())
+      text += fmt::format("  {:<{}}  other names: {}\n", "", width, fmt::join(aliases, ", "));
   }
   return text + about_devices;
 }
@@ -157,11 +157,84 @@ nlohmann::json devices_document(Names, const std::string& name) {
   nlohmann::json list = nlohmann::json::array();
   for (const auto& device : devices_of(name))
     list.push_back({{"name", device.name},
+                    {"aliases", platforms::device_aliases(device.name)},
                     {"flops_per_s", speeds_document(device)},
                     {"source", device.source},
                     {"memory_bytes", device.memory ? nlohmann::json(device.memory->count()) : nullptr},
                     {"memory_bytes_per_s", device.memory_rate.count()},
                     {"launch_s", device.launch.count()}});
+  return list;
+}
+
+// ---- Offers ----
+
+/// Of the shipped table, or of "FILE.csv" or "FILE.csv: WORDS".
+struct ChosenOffers {
+  platforms::Offers own;  ///< of a file; empty: the shipped ones
+  std::vector<const platforms::Offer*> chosen;
+  std::vector<std::string> warnings;
+};
+
+ChosenOffers offers_of(const std::string& name) {
+  ChosenOffers offers;
+  const std::size_t ending = name.find(".csv");
+  const bool is_file = ending != std::string::npos;
+  const std::size_t end = is_file ? ending + std::string(".csv").size() : 0;
+  if (is_file) offers.own = platforms::read_offers_file(name.substr(0, end));
+  const platforms::Offers& all = is_file ? offers.own : platforms::shipped_offers();
+  std::string words = name.substr(end);
+  if (words.starts_with(':')) words.erase(0, 1);
+  offers.chosen = platforms::matching_offers(all, words);
+  if (offers.chosen.empty()) platforms::find_offer(all, words);
+  offers.warnings = all.warnings;
+  const auto today = std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now());
+  if (const auto age = platforms::age_warning(
+          offers.chosen, static_cast<int>(today.time_since_epoch().count()), platforms::usual_price_age_days);
+      !age.empty())
+    offers.warnings.push_back(all.file + ": " + age);
+  return offers;
+}
+
+/// "60 s"; "-" for none.
+std::string time_text(std::optional<Seconds> time) {
+  return time && *time > Seconds(0) ? fmt::format("{:g} s", time->count()) : "-";
+}
+
+std::string offers_text(Names, const std::string& name) {
+  const ChosenOffers offers = offers_of(name);
+  std::size_t width = 0;
+  for (const auto* offer : offers.chosen) width = std::max(width, offer->name().size());
+  std::string text = fmt::format("  {:<{}}  {:>12}  {:<18}  {:>7}  {:>6}  {:>7}  {:>6}  {}\n",
+                                 "provider/region/[zone/]instance/kind", width, "$ per hour", "devices",
+                                 "notice", "step", "minimum", "free", "prices of");
+  for (const auto* offer : offers.chosen)
+    text +=
+        fmt::format("  {:<{}}  {:>12}  {:<18}  {:>7}  {:>6}  {:>7}  {:>6}  {}\n", offer->name(), width,
+                    to_text(offer->per_hour), fmt::format("{} x {}", offer->count, offer->device),
+                    time_text(offer->notice), time_text(offer->billing_step),
+                    time_text(offer->billing_minimum), time_text(offer->free_if_revoked_within), offer->date);
+  for (const auto& warning : offers.warnings) text += "  warning: " + warning + '\n';
+  return text +
+         R"(  Prices are of the whole machine, without disk, egress and tax. They are for planning examples, not for
+  buying; platforms/offers.csv has their sources. A host names an offer by words that no other one has:
+  <prop id="offer" value="aws us-east-1 p4d.24xlarge on-demand"/>. Your own table: tandem list offers FILE.csv,
+  and value="FILE.csv: WORDS".
+)";
+}
+
+nlohmann::json offers_document(Names, const std::string& name) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const auto* offer : offers_of(name).chosen)
+    list.push_back({{"name", offer->name()},
+                    {"device", offer->device},
+                    {"count", offer->count},
+                    {"spot", offer->is_spot},
+                    {"price_per_hour", offer->per_hour.dollars()},
+                    {"billing_step_s", offer->billing_step.count()},
+                    {"billing_minimum_s", offer->billing_minimum.count()},
+                    {"free_if_revoked_within_s", offer->free_if_revoked_within.count()},
+                    {"source", offer->source},
+                    {"date", offer->date}});
   return list;
 }
 
@@ -266,14 +339,16 @@ const std::vector<Kind>& kinds() {
       {"dataset", "Data sets (workload.dataset)", Names::dataset, names_text, names_document},
       {"device", "Devices (<prop id=\"device\"> of a host), sustained rates by precision", Names::none,
        devices_text, devices_document},
+      {"offer", "Offers of machines (<prop id=\"offer\"> of a host)", Names::none, offers_text,
+       offers_document},
       {"limit", "Limits: what is refused, why, and an example", Names::none, limits_text, limits_document},
   };
   return all;
 }
 
-/// `wanted`: "all", or the kind's name, also in the plural.
+/// `wanted`: "all" but the hundreds of offers, or the kind's name, also in the plural.
 bool is_wanted(const Kind& kind, const std::string& wanted) {
-  return wanted == "all" || wanted == kind.name || wanted == kind.name + 's';
+  return (wanted == "all" && kind.name != "offer") || wanted == kind.name || wanted == kind.name + 's';
 }
 
 }  // namespace
@@ -297,10 +372,10 @@ void add_list(CLI::App& app, int&) {
   auto* command = app.add_subcommand(
       "list", "List the names that experiments and platforms can use: algorithms, policies, models, devices");
   const auto kind = std::make_shared<std::string>("all"), name = std::make_shared<std::string>();
-  command->add_option(
-      "KIND", *kind,
-      "sync, collective, compression, sharding, cache, sampling, split, lifetime, "
-      "checkpointing, recovery, provisioning, model, dataset, device, trace-cache, limit or all [all]");
+  command->add_option("KIND", *kind,
+                      "sync, collective, compression, sharding, cache, sampling, split, lifetime, "
+                      "checkpointing, recovery, provisioning, model, dataset, device, offer, trace-cache, "
+                      "limit or all [all]");
   command->add_option("NAME", *name, "list only this one");
   command->footer(
       "Examples:\n"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cli/fit/lifetimes_file.hpp"
-#include "cli/shared/csv_table.hpp"
+#include "policies/vocabulary/csv_table.hpp"
 
 namespace tandem::cli {
 

@@ -14,6 +14,8 @@
 
 #include "cli/shared/data_text.hpp"
 #include "cli/shared/output.hpp"
+#include "platforms/name_ranges.hpp"
+#include "policies/vocabulary/money.hpp"
 #include "policies/vocabulary/quantile.hpp"
 #include "validation/compare/attribution.hpp"
 #include "workloads/records/format.hpp"
@@ -322,6 +324,28 @@ std::string commits_line(const Summary& summary, const RunInfo& info) {
          diskless_text(info);
 }
 
+/// What was paid for machines; empty where none has a price.
+std::string cost_line(const Summary& summary) {
+  if (!summary.cost) return "";
+  const CostSummary& cost = *summary.cost;
+  std::vector<std::string> roles;
+  for (const auto& [role, amount] : cost.roles)
+    roles.push_back(fmt::format("{} {}", role, dollars_text(amount)));
+  std::string line = fmt::format(
+      "\n  cost: {} for {} of {:.3g} h of machines ({}): useful {}, wasted {}, idle {}, waiting {}",
+      dollars_text(cost.total), cost.stays == 1 ? "1 stay" : with_separators(cost.stays) + " stays",
+      cost.machine_hours, fmt::join(roles, ", "), dollars_text(cost.useful), dollars_text(cost.wasted),
+      dollars_text(cost.idle), dollars_text(cost.waiting));
+  if (cost.time_scale != 1.0)
+    line += fmt::format("; 1 s of the job is {} of machines (transience.time_scale)",
+                        seconds_text(cost.time_scale));
+  if (!cost.prices_of.empty()) line += fmt::format("; prices of {}", cost.prices_of);
+  line += "; without disks and egress";
+  if (!cost.without_price.empty())
+    line += fmt::format("; no price: {}", platforms::name_ranges(cost.without_price));
+  return line;
+}
+
 /// Of samples.
 std::string faults_line(const CacheSummary& cache) {
   std::string line;
@@ -403,8 +427,9 @@ std::string results_line(const Results& results) {
   if (summary.data) line += data_lines(*summary.data, epochs_in_parts(results.info));
   line += ensemble_line(summary) + shares_line(summary) + binds_line(results) +
           commits_line(summary, results.info) + rounds_line(summary) +
-          membership_line(summary, results.info.experiment.placement.workers.size()) + target_line(summary) +
-          accuracy_stop_line(results) + restarts_line(results.info) + origin_line(results.info);
+          membership_line(summary, results.info.experiment.placement.workers.size()) + cost_line(summary) +
+          target_line(summary) + accuracy_stop_line(results) + restarts_line(results.info) +
+          origin_line(results.info);
   if (const auto& sums = results.info.all_reduce; sums.is_object())
     line += "\n  all-reduce: " + sums.at("summary").get<std::string>();
   if (const auto& physics = results.info.physics; physics.contains("native_all_reduce"))

@@ -128,9 +128,9 @@ TEST_F(LongBadInput, PlatformWithUnknownDevice) {
       line_.write("device.xml",
                   "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM "
                   "\"https://simgrid.org/simgrid.dtd\">\n<platform version='4.1'><zone id='z' "
-                  "routing='None'><host id='h' speed='1Gf'><prop id='device' value='v10'/></host>"
+                  "routing='None'><host id='h' speed='1Gf'><prop id='device' value='v101'/></host>"
                   "</zone></platform>\n");
-  refuses("show " + path, {"h", "v10", "v100"});
+  refuses("show " + path, {"h", "v101", "v100"});
 }
 TEST_F(LongBadInput, RouteMissingBetweenRoles) {
   const auto path =

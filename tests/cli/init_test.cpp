@@ -184,7 +184,7 @@ TEST_F(Init, AMistakeIsAnsweredWithWhatIsAllowed) {
     EXPECT_FALSE(has("job.yaml")) << words;
     EXPECT_FALSE(has("job.xml")) << words;
   };
-  refuses("--gpus a10:2", {"--gpus", "'a10'", "did you mean 'a100'", "tandem list device"});
+  refuses("--gpus a101:2", {"--gpus", "'a101'", "did you mean 'a100'", "tandem list device"});
   refuses("--gpus a100:0", {"--gpus", "a count from 1 to 1000", "a100:0"});
   refuses("--gpus a100:3 --sites 2", {"--gpus", "one entry per site", "a100:3"});
   refuses("--sites many", {"--sites", "from 1 to 20", "'many'"});
@@ -193,7 +193,7 @@ TEST_F(Init, AMistakeIsAnsweredWithWhatIsAllowed) {
   refuses("--storage slow", {"--storage", "1Gbps", "'slow'"});
   refuses("--latency 0", {"--latency", "10ms", "'0'"});
   refuses("--latency 10", {"--latency", "with its unit (like 10ms; ns us ms s min h d)", "'10'"});
-  refuses("--gpus b200:2", {"--gpus", "'b200'", "tandem list device", "leave out <prop id=\"device\">"});
+  refuses("--gpus pascal:2", {"--gpus", "'pascal'", "tandem list device", "leave out <prop id=\"device\">"});
   refuses("--model llama-7b", {"--model", "'llama-7b'", "workload.model: synthetic", "FILE.pt"});
   refuses("--nodes 0", {"--nodes", "from 1 to 500", "'0'"});
   refuses("--nodes 2 --sites 2", {"--nodes", "one site", "found 2"});

@@ -74,11 +74,11 @@ TEST_F(MeasuredStep, IsThatOfTheSimulation) {
 
 TEST_F(MeasuredStep, AnUnknownDeviceIsNamedWithTheNearest) {
   const auto result =
-      line_.tandem("simulate job.yaml --set workload.measured_step=180ms --set workload.measured_on=a10");
+      line_.tandem("simulate job.yaml --set workload.measured_step=180ms --set workload.measured_on=a101");
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.output,
               HasSubstr("key 'workload.measured_on': expected a device of `tandem list device`, found "
-                        "'a10'; did you mean 'a100'?"));
+                        "'a101'; did you mean 'a100'?"));
 }
 
 }  // namespace TANDEM_FILE

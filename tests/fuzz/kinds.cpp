@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "platforms/describe.hpp"
+#include "platforms/offers.hpp"
 #include "platforms/topology.hpp"
 #include "platforms/unsupported.hpp"
 #include "policies/cache/policy.hpp"
@@ -322,6 +323,8 @@ const std::vector<Kind>& kinds() {
       {"trace_records", read_trace_records, false},
       {"trace_vscsi", read_trace_vscsi, false},
       {"trace_zst", read_trace_zst, false},
+      {"offers", [](const std::string& input, const std::string&) { platforms::read_offers("o.csv", input); },
+       true},
       {"operations", read_csv<OperationRecord>, true},
       {"steps", read_csv<StepRecord>, true},
       {"run_info", read_run_info, true},

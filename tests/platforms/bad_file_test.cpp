@@ -88,8 +88,8 @@ INSTANTIATE_TEST_SUITE_P(
                          "<prop id=\"maxmin/precision\" value=\"1e-9\"/></config>"
                          "<zone id=\"z\" routing=\"Full\"><host id=\"a\" speed=\"1Gf\"/></zone>"),
             ":5: prop 'network/TCP_gamma': "},
-        Bad{"unknown_device", host_with("<prop id=\"device\" value=\"v10\"/>"),
-            "host 'node-1': unknown device 'v10'; did you mean 'v100'?"},
+        Bad{"unknown_device", host_with("<prop id=\"device\" value=\"v101\"/>"),
+            "host 'node-1': unknown device 'v101'; did you mean 'v100'?"},
         Bad{"bad_memory_rate", host_with("<prop id=\"tandem:memory_rate\" value=\"0\"/>"),
             "host 'node-1': property 'tandem:memory_rate': expected a rate > 0 (like 1.2GBps or 10Gbps; "},
         Bad{"infinite_memory_rate", host_with("<prop id=\"tandem:memory_rate\" value=\"inf\"/>"),

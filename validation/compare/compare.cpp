@@ -284,6 +284,9 @@ std::vector<Figure> figures_of(const Results& simulated, const std::vector<Resul
   };
   add("makespan", "makespan", Unit::seconds, of_summary(&Summary::makespan_s));
   add("throughput", "throughput", Unit::samples_per_second, of_summary(&Summary::throughput));
+  add("cost", "cost", Unit::dollars, [](const Results& run) {
+    return run.summary.cost ? std::optional(run.summary.cost->total.dollars()) : std::nullopt;
+  });
   add("slow_down", "slow-down against alone", Unit::count, among_jobs(&JobSummary::slow_down));
   add("step_slow_down", "slow-down of steps against alone", Unit::count,
       among_jobs(&JobSummary::step_slow_down));

@@ -223,6 +223,7 @@ StudyResult study_result(const StudyConfiguration& configuration, const Summary&
   own.staleness = summary.staleness;
   own.local_steps = summary.local_steps;
   own.membership = summary.membership;
+  own.cost = summary.cost;
   own.time_to_target = summary.time_to_target;
   if (const auto& target = summary.time_to_target) own.time_to_target_s = target->checkpoint_time_s;
   own.curve = curve_of(summary);

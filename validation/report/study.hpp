@@ -70,6 +70,7 @@ struct StudyResult : StudyConfiguration {
   std::optional<DataParts> data{};
   std::optional<DistributionSummary> staleness{}, local_steps{};
   std::optional<MembershipSummary> membership{};
+  std::optional<CostSummary> cost{};  ///< none: no machine has a price
   std::optional<TargetOutcome> time_to_target{};
   std::optional<double> time_to_target_s{};  ///< when the model that reached the target was taken
   std::optional<double> best_accuracy{};

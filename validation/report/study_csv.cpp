@@ -36,7 +36,8 @@ std::vector<std::pair<const char*, std::optional<double>>> figures_of(const Stud
       {"query", of(own.shares, &TimeShares::query)},
       {"other", of(own.shares, &TimeShares::other)},
       {"sent_per_sample", own.bytes_per_sample.sent},
-      {"received_per_sample", own.bytes_per_sample.received}};
+      {"received_per_sample", own.bytes_per_sample.received},
+      {"cost", own.cost ? std::optional(own.cost->total.dollars()) : std::nullopt}};
   if (own.failed())
     for (auto& [column, value] : figures) value.reset();
   return figures;

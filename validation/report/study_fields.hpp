@@ -70,6 +70,7 @@ struct Fields<validation::StudyResult> {
     field("data", v.data, Key::added);
     field("staleness", v.staleness);
     field("membership", v.membership, Key::added);
+    field("cost", v.cost, Key::optional);
     fields(field, "local_steps", v.local_steps, "time_to_target", v.time_to_target, "time_to_target_s",
            v.time_to_target_s, "best_accuracy", v.best_accuracy, "curve", v.curve, "experiment", v.experiment,
            "command", v.command);

@@ -97,6 +97,11 @@ CellOf member_count(std::optional<std::int64_t> (*count)(const MembershipSummary
   };
 }
 
+/// "-" where no machine has a price.
+Cell cost_cell(const StudyResult& own) {
+  return own.cost ? Cell(with_unit(own.cost->total.dollars(), Unit::dollars)) : Cell("-");
+}
+
 Cell target_cell(const StudyResult& own) {
   if (!own.time_to_target || own.time_to_target->evaluations == 0) return "-";
   if (!own.time_to_target->reached) return "not reached";
@@ -441,6 +446,7 @@ Table configurations_table(const Study& study) {
        {"Departures",
         member_count([](const MembershipSummary& members) { return std::optional(members.departures); })},
        {"Lost samples", member_count([](const MembershipSummary& members) { return members.lost_samples; })},
+       {"Cost", cost_cell},
        {"Time to target, curves as published", value_at(&StudyResult::read_time_to_target_s, Unit::seconds)},
        {"Speed-up, curves as published", times_at(&StudyResult::read_target_speed_up)}});
 }
@@ -459,7 +465,7 @@ std::string study_table(const Study& study) {
              narrowed(configurations_table(study),
                       {"Configuration", "Variant", "Speed-up", "Local steps per exchange", "Exchanges",
                        "Mean staleness", "Best accuracy", "Reads from the cache", "Share of the bound",
-                       "Share of Belady's", "Stall", "Time per warm epoch", "Workers", "Step time"}));
+                       "Share of Belady's", "Stall", "Time per warm epoch", "Workers", "Step time", "Cost"}));
   add_seeds(study, page, 3);
   if (Table jobs = study_jobs_table(study); !jobs.rows.empty())
     page.add(Heading{3, "Several jobs on one platform"}, study_all_jobs_table(study), Note{""},

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "policies/vocabulary/csv_rows.hpp"
 #include "policies/vocabulary/units.hpp"
 
 namespace tandem::csv {
@@ -26,37 +27,6 @@ class Writer {
   void separate();
   std::string text_;
   bool row_begun_ = false;
-};
-
-struct Field {
-  std::string text;
-  bool is_quoted = false;
-};
-
-/// The rows of a text. Blanks before a quote, carriage returns and a mark of UTF-8 at the beginning are no
-/// part of the fields.
-class Rows {
- public:
-  enum class Between { nothing, comments };
-  /// `name` of the file for messages. `between`: whether rows may have empty lines between them, and lines
-  /// that begin with #.
-  Rows(std::string name, std::string text, Between between);
-
-  /// Reads the next row; false at the end. Errors: ConfigError for a quote that does not end.
-  bool next(std::vector<Field>& fields);
-  const std::string& name() const { return name_; }
-  /// "FILE:LINE", where the last row begins.
-  std::string place() const;
-
- private:
-  void skip_between();
-
-  std::string name_;
-  std::string text_;
-  Between between_;
-  std::size_t position_ = 0;
-  int line_ = 1;      ///< of the next character
-  int row_line_ = 1;  ///< where the last row begins
 };
 
 /// Reads fields in order. Errors of every member: ConfigError naming file, line and column.

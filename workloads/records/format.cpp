@@ -6,6 +6,8 @@
 #include <array>
 #include <cmath>
 
+#include "policies/vocabulary/money.hpp"
+
 namespace tandem {
 namespace {
 
@@ -40,12 +42,14 @@ const char* unit_name(Unit unit) {
       return "";
     case Unit::ratio:
       return "ratio";
+    case Unit::dollars:
+      return "USD";
   }
   return "";
 }
 
 Unit unit_of(const std::string& name) {
-  for (const Unit unit : {Unit::seconds, Unit::samples_per_second, Unit::bytes, Unit::ratio})
+  for (const Unit unit : {Unit::seconds, Unit::samples_per_second, Unit::bytes, Unit::ratio, Unit::dollars})
     if (name == unit_name(unit)) return unit;
   return Unit::count;
 }
@@ -103,6 +107,8 @@ std::string with_unit(double value, Unit unit, double reference) {
       return value == std::floor(value) ? with_separators(std::llround(value)) : three_digits(value);
     case Unit::ratio:
       return percent(value);
+    case Unit::dollars:
+      return dollars_text(Money(std::llround(value * 1e6)));
   }
   return "";
 }

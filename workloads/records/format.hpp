@@ -7,10 +7,10 @@
 
 namespace tandem {
 
-enum class Unit { seconds, samples_per_second, bytes, count, ratio };
+enum class Unit { seconds, samples_per_second, bytes, count, ratio, dollars };
 
-/// A unit as documents name it: "s", "samples/s", "bytes", "ratio", "" for counts; and the unit of such a
-/// name.
+/// A unit as documents name it: "s", "samples/s", "bytes", "ratio", "USD", "" for counts; and the unit of
+/// such a name.
 const char* unit_name(Unit unit);
 Unit unit_of(const std::string& name);
 

@@ -11,6 +11,7 @@
 #include "workloads/experiment/json_fields.hpp"
 #include "workloads/experiment/json_file.hpp"
 #include "workloads/records/columns.hpp"
+#include "workloads/records/costs.hpp"
 #include "workloads/records/format.hpp"
 #include "workloads/records/jobs_summary.hpp"
 #include "workloads/records/run_fields.hpp"
@@ -219,6 +220,11 @@ void write_results(const std::string& path, const RunInfo& info, const Journal& 
     lines[file] = lines_in(text);
     write_file(directory / file, text);
   });
+  if (!info.prices.empty()) {
+    const std::string text = cost_csv(ledger_of(info, journal, makespan));
+    lines["cost.csv"] = lines_in(text);
+    write_file(directory / "cost.csv", text);
+  }
   write_file(directory / "run.json", run.dump(2) + '\n');
   write_file(directory / "summary.json", to_json(summarise(info, journal, makespan)).dump(2) + '\n');
   if (trace) write_file(directory / "trace.json", chrome_trace(info, journal).dump());

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "policies/vocabulary/money.hpp"
 #include "workloads/experiment/experiment.hpp"
 #include "workloads/records/jobs_summary.hpp"
 #include "workloads/records/launches.hpp"
@@ -33,6 +34,18 @@ struct NetworkOrigin {
   std::optional<std::string> platform{}, machine{};
   std::optional<std::vector<std::string>> machines{};
   nlohmann::json cluster{};  ///< the emulated one
+};
+
+/// What one machine costs. Several hosts may be one machine.
+struct MachinePrice {
+  std::string machine{};
+  std::vector<std::string> hosts{};
+  Money per_hour{};
+  Seconds step{1.0}, minimum{0.0};
+  Seconds free_if_revoked_within{0.0};
+  bool from_request = false;  ///< it is paid from its request, not from its boot on
+  std::string offer{};        ///< empty: the platform states the price
+  std::string date{};         ///< of the price; empty: not known
 };
 
 /// run.json: everything needed to repeat the run.
@@ -66,6 +79,7 @@ struct RunInfo {
   std::vector<LaunchRecord> generations;
   /// Of each worker's slot, where machines may depart: machines of equal zones fall together. Else empty.
   std::vector<std::size_t> zones;
+  std::vector<MachinePrice> prices;  ///< of the machines of the job that have one
   /// Of the machines whose loss stops the job, by slot: the "model" and its "options". Null: not known.
   nlohmann::json lifetimes;
 };

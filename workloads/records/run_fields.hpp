@@ -4,6 +4,7 @@
 
 #include "workloads/experiment/fields.hpp"
 #include "workloads/records/ensemble_fields.hpp"
+#include "workloads/records/money_fields.hpp"
 #include "workloads/records/result_directory.hpp"
 
 namespace tandem {
@@ -42,6 +43,17 @@ struct Fields<LaunchRecord> {
 };
 
 template <>
+struct Fields<MachinePrice> {
+  static void visit(auto& p, auto&& field) {
+    fields(field, "machine", p.machine, "hosts", p.hosts, "price_per_hour", p.per_hour, "billing_step_s",
+           p.step, "billing_minimum_s", p.minimum, "free_if_revoked_within_s", p.free_if_revoked_within,
+           "from_request", p.from_request);
+    field("offer", p.offer, Key::optional);
+    field("date", p.date, Key::optional);
+  }
+};
+
+template <>
 struct Fields<RunInfo> {
   static void visit(auto& i, auto&& field) {
     int version = RunInfo::schema_version;
@@ -61,6 +73,7 @@ struct Fields<RunInfo> {
     field("generations", i.generations, Key::nullable);
     field("zones", i.zones, Key::optional);
     field("lifetimes", i.lifetimes, Key::optional);
+    field("prices", i.prices, Key::optional);
   }
 };
 

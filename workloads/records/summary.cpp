@@ -13,6 +13,7 @@
 #include "policies/vocabulary/quantile.hpp"
 #include "workloads/records/cache_rows.hpp"
 #include "workloads/records/columns.hpp"
+#include "workloads/records/costs.hpp"
 #include "workloads/records/data_figures.hpp"
 #include "workloads/records/gpu_figures.hpp"
 #include "workloads/records/metrics.hpp"
@@ -350,6 +351,7 @@ Summary summarise(const RunInfo& info, const Journal& journal, Seconds makespan)
   }
   summary.gpus = gpu_figures(info, journal);
   if (!info.experiment.checkpoint.policy.empty()) summary.commits = commits_of(journal);
+  summary.cost = cost_of(info, ledger_of(info, journal, makespan));
   return summary;
 }
 

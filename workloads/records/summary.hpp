@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "policies/vocabulary/money.hpp"
 #include "workloads/experiment/field_kinds.hpp"
 #include "workloads/records/ensemble.hpp"
 #include "workloads/records/records.hpp"
@@ -249,6 +250,20 @@ struct GpuSummary {
   double throttled = 0;                    ///< share of the samples
 };
 
+// ---- Money ----
+
+/// In dollars of machines' time: time_scale seconds of it pass in a second of the job.
+struct CostSummary {
+  Money total{};  ///< the sum of the following four
+  Money useful{}, wasted{}, idle{}, waiting{};
+  std::map<std::string, Money> roles{};  ///< by what ran on the machine
+  std::int64_t stays = 0;                ///< of machines, each with its own bill
+  double machine_hours = 0;
+  double time_scale = 1;
+  std::vector<std::string> without_price{};  ///< hosts of the job
+  std::string prices_of{};                   ///< the oldest date of a price; empty: none is known
+};
+
 // ---- The whole ----
 
 struct Summary {
@@ -285,6 +300,7 @@ struct Summary {
   std::optional<CacheSummary> cache{};
   std::optional<DataFigures> data{};
   std::vector<GpuSummary> gpus{};
+  std::optional<CostSummary> cost{};        ///< of jobs with machines that have a price
   std::optional<CommitsSummary> commits{};  ///< of jobs that commit by a policy
 };
 nlohmann::json to_json(const Summary& summary);

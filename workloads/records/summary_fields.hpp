@@ -4,6 +4,7 @@
 #include "workloads/experiment/fields.hpp"
 #include "workloads/records/columns.hpp"
 #include "workloads/records/ensemble_fields.hpp"
+#include "workloads/records/money_fields.hpp"
 #include "workloads/records/summary.hpp"
 
 namespace tandem {
@@ -243,6 +244,17 @@ struct Fields<GpuSummary> {
 };
 
 template <>
+struct Fields<CostSummary> {
+  static void visit(auto& c, auto&& field) {
+    fields(field, "total", c.total, "useful", c.useful, "wasted", c.wasted, "idle", c.idle, "waiting",
+           c.waiting, "roles", c.roles, "stays", c.stays, "machine_hours", c.machine_hours, "time_scale",
+           c.time_scale);
+    field("without_price", c.without_price, Key::optional);
+    field("prices_of", c.prices_of, Key::optional);
+  }
+};
+
+template <>
 struct Fields<Summary> {
   static void visit(auto& s, auto&& field) {
     fields(field, "schema_version", s.schema_version, "world", s.world, "makespan_s", s.makespan_s, "samples",
@@ -261,6 +273,7 @@ struct Fields<Summary> {
     if (s.cache) field("data", s.data, Key::added);
     field("gpus", s.gpus, Key::optional);
     field("commits", s.commits, Key::optional);
+    field("cost", s.cost, Key::optional);
   }
 };
 

@@ -168,9 +168,13 @@ class Checker {
   void check_measured_device() const {
     const std::string& name = experiment_.workload.measured_on;
     if (name.empty()) return;
+    try {
+      platforms::find_device(name);
+      return;
+    } catch (const ConfigError&) {
+    }
     std::vector<std::string> names;
     for (const auto& device : platforms::device_catalog()) names.push_back(device.name);
-    if (std::ranges::find(names, name) != names.end()) return;
     const std::string nearest = nearest_name(name, names);
     fail_at("workload.measured_on", "a device of `tandem list device`",
             quote(name) + (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));

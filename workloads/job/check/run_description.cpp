@@ -1,9 +1,13 @@
 #include "workloads/job/check/run_description.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 
+#include "platforms/description.hpp"
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/quantity_text.hpp"
 #include "workloads/job/check/job_description.hpp"
 #include "workloads/job/check/memory_estimate.hpp"
 #include "workloads/job/check/shard_shares.hpp"
@@ -33,6 +37,39 @@ NetworkOrigin simulated_network(const Job& job) {
     network.machines = profile->machines;
   }
   return network;
+}
+
+/// Of the machines of these hosts: those with the property price_per_hour. Pre: the platform was checked.
+std::vector<MachinePrice> prices_of(const platforms::Description& platform,
+                                    const std::vector<std::string>& hosts) {
+  std::vector<MachinePrice> prices;
+  for (const std::string& name : std::set(hosts.begin(), hosts.end())) {
+    const platforms::Host& host = platform.host(name);
+    const auto property = [&](const char* key, const char* absent) {
+      const auto found = host.properties.find(key);
+      return found == host.properties.end() ? absent : found->second;
+    };
+    const std::string price = property("price_per_hour", ""), machine = property("tandem:machine", "");
+    const auto known = std::ranges::find(prices, machine, &MachinePrice::machine);
+    if (price.empty()) continue;
+    if (known != prices.end()) {
+      known->hosts.push_back(name);
+    } else {
+      const auto seconds = [&](const char* key, const char* absent) {
+        return parse_seconds(property(key, absent)).value();
+      };
+      prices.push_back({.machine = machine,
+                        .hosts = {name},
+                        .per_hour = parse_money(price).value(),
+                        .step = seconds("billing_step", "1s"),
+                        .minimum = seconds("billing_minimum", "0s"),
+                        .free_if_revoked_within = seconds("free_if_revoked_within", "0s"),
+                        .from_request = property("billing_from", "boot") == std::string("request"),
+                        .offer = property("offer", ""),
+                        .date = property("tandem:price_date", "")});
+    }
+  }
+  return prices;
 }
 
 }  // namespace
@@ -76,6 +113,7 @@ RunInfo describe_run(const Job& job, const std::string& world) {
   // The one policy that knows them.
   if (experiment.checkpoint.policy == "hazard")
     info.lifetimes = describe_lifetimes(job, machines_that_stop(job));
+  info.prices = prices_of(job.spec().platform, info.hosts);
   info.memory = describe_memory(job);
   std::optional<Job> whole;
   if (generation != nullptr && !generation->hosts.empty())

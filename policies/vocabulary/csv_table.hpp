@@ -8,15 +8,17 @@
 #include <string>
 #include <vector>
 
-#include "workloads/records/csv.hpp"
+#include "policies/vocabulary/csv_rows.hpp"
 
-namespace tandem::cli {
+namespace tandem {
 
 class CsvTable {
  public:
   /// Reads the header. `what` the file should be, for messages: "a table of lifetimes". Errors: ConfigError
   /// when the file cannot be opened, has no header, or names a column twice.
   CsvTable(const std::string& path, const std::string& what);
+  /// The same of a text. `name` of the file for messages.
+  CsvTable(const std::string& name, std::string text, const std::string& what);
 
   const std::string& path() const { return rows_.name(); }
   /// In the order of the file.
@@ -41,11 +43,15 @@ class CsvTable {
   double duration(const std::string& column) const;
   /// A finite number above 0.
   double positive(const std::string& column) const;
+  /// The same, or `absent` where the field is empty.
+  double positive_or(const std::string& column, double absent) const;
   /// A whole number within these bounds.
   int whole(const std::string& column, int least, int most) const;
   /// Seconds since 1970 of a time in UTC (ISO 8601). All times of a file must mark UTC in the same way: with
   /// Z, with +00:00, or with nothing.
   double clock(const std::string& column);
+  /// Days since 1970 of a date such as 2024-05-01.
+  int date(const std::string& column) const;
   [[noreturn]] void fail(const std::string& column, const std::string& expected,
                          const std::string& found) const;
 
@@ -59,4 +65,4 @@ class CsvTable {
   std::optional<std::string> zone_;  ///< how the first time marks UTC
 };
 
-}  // namespace tandem::cli
+}  // namespace tandem

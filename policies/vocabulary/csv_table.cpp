@@ -1,6 +1,4 @@
-#include "cli/shared/csv_table.hpp"
-
-#include <fmt/format.h>
+#include "policies/vocabulary/csv_table.hpp"
 
 #include <cerrno>
 #include <charconv>
@@ -14,7 +12,7 @@
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/quantity_text.hpp"
 
-namespace tandem::cli {
+namespace tandem {
 namespace {
 
 std::string trimmed(const std::string& text) {
@@ -26,7 +24,7 @@ std::string trimmed(const std::string& text) {
 /// Errors: ConfigError when it cannot be read. `what` it should be.
 std::string content_of(const std::string& path, const std::string& what) {
   const std::ifstream file(path, std::ios::binary);
-  if (!file) throw ConfigError(fmt::format("{}: expected {}, found: {}", path, what, std::strerror(errno)));
+  if (!file) throw ConfigError(path + ": expected " + what + ", found: " + std::strerror(errno));
   std::ostringstream content;
   content << file.rdbuf();
   return std::move(content).str();
@@ -63,15 +61,26 @@ bool skip(const std::string& text, std::size_t& at, const char* letters) {
   return true;
 }
 
-/// ISO 8601 to the minute, second or a part of it: "2024-05-01T12:00:00Z".
-std::optional<ClockTime> clock_time(const std::string& text) {
-  std::size_t at = 0;
+/// Days since 1970 of "2024-05-01", behind which `at` moves.
+std::optional<int> days_of(const std::string& text, std::size_t& at) {
   const auto year = digits(text, at, 4);
   if (!year || !skip(text, at, "-")) return std::nullopt;
   const auto month = digits(text, at, 2);
   if (!month || !skip(text, at, "-")) return std::nullopt;
   const auto day = digits(text, at, 2);
-  if (!day || !skip(text, at, "T ")) return std::nullopt;
+  if (!day) return std::nullopt;
+  const std::chrono::year_month_day date{std::chrono::year(*year),
+                                         std::chrono::month(static_cast<unsigned>(*month)),
+                                         std::chrono::day(static_cast<unsigned>(*day))};
+  if (!date.ok()) return std::nullopt;
+  return static_cast<int>(std::chrono::sys_days(date).time_since_epoch().count());
+}
+
+/// ISO 8601 to the minute, second or a part of it: "2024-05-01T12:00:00Z".
+std::optional<ClockTime> clock_time(const std::string& text) {
+  std::size_t at = 0;
+  const auto days = days_of(text, at);
+  if (!days || !skip(text, at, "T ")) return std::nullopt;
   const auto hours = digits(text, at, 2);
   if (!hours || !skip(text, at, ":")) return std::nullopt;
   const auto minutes = digits(text, at, 2);
@@ -90,24 +99,23 @@ std::optional<ClockTime> clock_time(const std::string& text) {
       at = static_cast<std::size_t>(rest - text.data());
     }
   }
-  const std::chrono::year_month_day date{std::chrono::year(*year),
-                                         std::chrono::month(static_cast<unsigned>(*month)),
-                                         std::chrono::day(static_cast<unsigned>(*day))};
-  if (!date.ok() || *hours > 23 || *minutes > 59 || seconds >= 61.0) return std::nullopt;
-  const auto days = std::chrono::sys_days(date).time_since_epoch().count();
-  return ClockTime{static_cast<double>(days) * 86400.0 + *hours * 3600.0 + *minutes * 60.0 + seconds,
+  if (*hours > 23 || *minutes > 59 || seconds >= 61.0) return std::nullopt;
+  return ClockTime{static_cast<double>(*days) * 86400.0 + *hours * 3600.0 + *minutes * 60.0 + seconds,
                    text.substr(at)};
 }
 
 }  // namespace
 
 CsvTable::CsvTable(const std::string& path, const std::string& what)
-    : rows_(path, content_of(path, what), csv::Rows::Between::comments) {
-  if (!read_row()) throw ConfigError(fmt::format("{}: expected {} with a header, found no line", path, what));
+    : CsvTable(path, content_of(path, what), what) {}
+
+CsvTable::CsvTable(const std::string& name, std::string text, const std::string& what)
+    : rows_(name, std::move(text), csv::Rows::Between::comments) {
+  if (!read_row()) throw ConfigError(name + ": expected " + what + " with a header, found no line");
   columns_ = std::move(fields_);
-  for (const auto& name : columns_)
-    if (!places_.emplace(name, places_.size()).second)
-      throw ConfigError(fmt::format("{}: expected every column once, found '{}' twice", place(), name));
+  for (const auto& column : columns_)
+    if (!places_.emplace(column, places_.size()).second)
+      throw ConfigError(place() + ": expected every column once, found '" + column + "' twice");
 }
 
 bool CsvTable::read_row() {
@@ -124,14 +132,14 @@ void CsvTable::expect(const std::string& column) const {
 }
 
 void CsvTable::fail_header(const std::string& expected, const std::string& found) const {
-  throw ConfigError(fmt::format("{}: expected {}, found {}", place(), expected, found));
+  throw ConfigError(place() + ": expected " + expected + ", found " + found);
 }
 
 bool CsvTable::next_row() {
   if (!read_row()) return false;
   if (fields_.size() != columns_.size())
-    throw ConfigError(
-        fmt::format("{}: expected {} fields, found {}", place(), columns_.size(), fields_.size()));
+    throw ConfigError(place() + ": expected " + std::to_string(columns_.size()) + " fields, found " +
+                      std::to_string(fields_.size()));
   return true;
 }
 
@@ -153,10 +161,15 @@ double CsvTable::positive(const std::string& column) const {
   return *value;
 }
 
+double CsvTable::positive_or(const std::string& column, double absent) const {
+  return is_given(column) ? positive(column) : absent;
+}
+
 int CsvTable::whole(const std::string& column, int least, int most) const {
   const auto value = number_of<int>(text(column));
   if (!value || *value < least || *value > most)
-    fail(column, fmt::format("a whole number from {} to {}", least, most), text(column));
+    fail(column, "a whole number from " + std::to_string(least) + " to " + std::to_string(most),
+         text(column));
   return *value;
 }
 
@@ -168,13 +181,21 @@ double CsvTable::clock(const std::string& column) {
   if (*zone_ != time->zone)
     fail(column,
          zone_->empty() ? "a time without zone, like those before"
-                        : fmt::format("a time that ends with {}, like those before", *zone_),
+                        : "a time that ends with " + *zone_ + ", like those before",
          text(column));
   return time->seconds;
 }
 
-void CsvTable::fail(const std::string& column, const std::string& expected, const std::string& found) const {
-  throw ConfigError(fmt::format("{}: {}: expected {}, found '{}'", place(), column, expected, found));
+int CsvTable::date(const std::string& column) const {
+  std::size_t at = 0;
+  const std::string written = text(column);
+  const auto days = days_of(written, at);
+  if (!days || at != written.size()) fail(column, "a date such as 2024-05-01", written);
+  return *days;
 }
 
-}  // namespace tandem::cli
+void CsvTable::fail(const std::string& column, const std::string& expected, const std::string& found) const {
+  throw ConfigError(place() + ": " + column + ": expected " + expected + ", found '" + found + "'");
+}
+
+}  // namespace tandem

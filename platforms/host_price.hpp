@@ -1,0 +1,20 @@
+// What the machine of a host costs: its properties price_per_hour, billing_step, billing_minimum,
+// free_if_revoked_within and billing_from, or those of the offer that the property `offer` names.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "platforms/description.hpp"
+
+namespace tandem::platforms {
+
+/// Adds the properties that the host's offer states, and its device; those that the host has count more. A
+/// host with a price has the property tandem:machine then: hosts with the same one are one machine. "WORDS",
+/// of the shipped offers, or "FILE.csv: WORDS", of a file relative to `folder`. Errors: ConfigError without
+/// place.
+void add_offer(Host& host, const std::string& folder);
+/// Errors: ConfigError with both hosts where hosts of one machine state different prices.
+void check_machines(const std::vector<Host>& hosts);
+
+}  // namespace tandem::platforms

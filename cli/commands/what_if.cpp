@@ -227,8 +227,8 @@ void print_answer(const std::string& directory, const JobOptions& job, const Clu
   if (!cluster.is_wanted()) return;
   const Results results = read_results(directory);
   fmt::print("\n{}", answer_text(results, cluster));
-  if (!is_launch_bound(results.info.experiment) || !load_job(job).experiment.variants.contains(both_bounds))
-    return;
+  const Experiment& experiment = results.info.experiment;
+  if (!is_launch_bound(experiment) || !experiment.variants.contains(both_bounds)) return;
   const Results least = other_bound(job);
   fmt::print(
       "launch-bound: between {} and {}. The GPU waited for the processor while it was profiled, and the "

@@ -24,13 +24,12 @@ std::string lower(std::string text) {
 
 std::string buckets_text(const trace::TracedJob& step) {
   std::string text = fmt::format(
-      "  # Measured, of each bucket of the gradient: its bytes in fp32, when the GPU has completed it after "
-      "the\n"
-      "  # step's begin{}\n"
+      "  # Measured, of each bucket of the gradient: bytes in fp32; when the GPU has completed it, after the "
+      "step's "
+      "begin{}.\n"
       "  measured_buckets:\n",
-      step.is_launch_bound()
-          ? " if it never waits for the\n  # processor, and when the processor has launched it."
-          : ".");
+      step.is_launch_bound() ? ", if it never waits for the processor; when the processor has launched it"
+                             : "");
   for (const auto& bucket : step.buckets)
     text += fmt::format("    - {}B {}{}\n", 4 * bucket.elements, ms(bucket.ready),
                         step.is_launch_bound() ? ' ' + ms(bucket.launched) : "");

@@ -122,10 +122,10 @@ StepAnswer step_answer(const Results& results, const std::string& within) {
 
 /// "because the last bucket (9.7 MB) leaves 6.2 ms after the backward pass; all else is hidden".
 std::string reason_of(const StepAnswer& answer) {
-  constexpr double hardly = 0.01, about = 1.5;
+  constexpr double hardly = 0.01, about = 1.1, latencies_s = 1e-3;
   const double last_s = answer.link_s * answer.last_share;
   if (answer.exposed_s < hardly * answer.step_s) return "because computing binds: the exchange is hidden";
-  if (answer.last_share > 0 && answer.exposed_s < about * last_s)
+  if (answer.last_share > 0 && answer.exposed_s < about * last_s + latencies_s)
     return fmt::format("because the last bucket ({}) leaves {} after the backward pass; all else is hidden",
                        with_unit(answer.last_share * answer.bytes, Unit::bytes), ms(answer.exposed_s));
   return fmt::format("because {} a step need {} of each link, and computing takes {}",

@@ -104,6 +104,11 @@ TEST(Import, AnExperimentNamesBucketsAndWhenTheyAreReady) {
   EXPECT_NEAR(step("30ms", "70ms"), 70 + 20 + 5, near) << "the last bucket is 10 ms later";
   EXPECT_NEAR(step("40ms", "60ms"), 60 + 20 + 5, near) << "the first one is hidden all the same";
   EXPECT_NEAR(step("55ms", "60ms"), 55 + 20 + 20 + 5, near) << "the last one waits for the first";
+  step("30ms", "60ms");
+  EXPECT_THAT(line.tandem("simulate job.yaml --workers 2 --within 10Gbps --force --out out").output,
+              HasSubstr("because the last bucket (25.0 MB) leaves 20."));
+  EXPECT_THAT(line.tandem("simulate job.yaml --workers 8 --within 10Gbps --force --out out").output,
+              HasSubstr("because 50.0 MB a step need 70.0 ms of each link"));
 }
 
 TEST(Import, WritesAnExperimentThatIsSimulatedUnedited) {

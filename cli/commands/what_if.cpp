@@ -128,8 +128,9 @@ std::string reason_of(const StepAnswer& answer) {
   if (answer.last_share > 0 && answer.exposed_s < about * last_s + latencies_s)
     return fmt::format("because the last bucket ({}) leaves {} after the backward pass; all else is hidden",
                        with_unit(answer.last_share * answer.bytes, Unit::bytes), ms(answer.exposed_s));
-  return fmt::format("because {} a step need {} of each link, and computing takes {}",
-                     with_unit(answer.bytes, Unit::bytes), ms(answer.link_s), ms(answer.computing_s));
+  return fmt::format(
+      "because {} of the exchange are not hidden: {} a step need {} of each link, and computing takes {}",
+      ms(answer.exposed_s), with_unit(answer.bytes, Unit::bytes), ms(answer.link_s), ms(answer.computing_s));
 }
 
 /// Where the numbers come from.

@@ -40,6 +40,14 @@ int samples_of(const RankFindings& findings) {
   return 0;
 }
 
+/// Of a trace of too few steps: of those whose end is in it.
+std::optional<Nanoseconds> longest_window(const RankFindings& findings) {
+  std::optional<Nanoseconds> longest;
+  for (const auto& step : findings.steps)
+    if (step.window) longest = std::max(longest.value_or(0), *step.window);
+  return longest;
+}
+
 /// The end of the last bucket's all-reduce, or when it is ready where it has no kernel.
 Nanoseconds end_of_exchange(const BucketFindings& last) {
   return last.start && last.duration ? std::max(last.ready, *last.start + *last.duration) : last.ready;
@@ -54,7 +62,7 @@ TracedJob traced_job(const RankFindings& findings, std::optional<Nanoseconds> st
   job.samples = samples_of(findings);
   if (findings.slowdown) job.slowdown = std::max(1.0, findings.slowdown->factor);
   const Nanoseconds work = summary.forward + summary.backward + summary.optimizer + summary.parts.memory;
-  job.step = summary.window.value_or(work);
+  job.step = summary.window.value_or(longest_window(findings).value_or(work));
   const bool launch_bound = launch_verdict(findings.delays) == "launch-bound";
   Nanoseconds at = job.forward = summary.forward;
   job.backward = summary.backward;

@@ -1,7 +1,10 @@
-// `tandem import`: what traces of PyTorch's profiler say about a training job.
+// `tandem import`: what traces of PyTorch's profiler say about a training job, and the job as an experiment.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -9,12 +12,17 @@
 #include <vector>
 
 #include "cli/commands/commands.hpp"
+#include "cli/commands/import_files.hpp"
 #include "cli/shared/exit_codes.hpp"
+#include "cli/shared/job_options.hpp"
 #include "cli/shared/output.hpp"
 #include "cli/shared/progress.hpp"
 #include "cli/shared/trace_text.hpp"
+#include "platforms/description.hpp"
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/quantity_text.hpp"
 #include "workloads/trace/read_trace.hpp"
+#include "workloads/trace/traced_job.hpp"
 
 namespace tandem::cli {
 namespace {
@@ -26,6 +34,11 @@ struct ImportOptions {
   std::vector<std::string> communication;
   std::string breakdown = "exact";
   bool shows_layers = false;
+  std::string out;        ///< of the experiment; empty: none is written
+  std::string step_time;  ///< without the profiler; empty: not known
+  std::string device;     ///< of the catalogue; empty: by the GPU's name
+  std::string model;      ///< of the catalogue, of a trace without buckets
+  bool force = false;
 };
 
 std::vector<trace::Trace> read_all(const ImportOptions& options) {
@@ -67,6 +80,70 @@ void note_doubtful(const trace::RankFindings& findings) {
                            findings.file, name.substr(0, 60)));
 }
 
+void write_file(const std::filesystem::path& path, const std::string& text) {
+  std::ofstream file(path);
+  file << text;
+  if (!file.flush()) throw WorldError("cannot write " + path.string());
+}
+
+std::string device_of(const trace::RankFindings& findings, const ImportOptions& options) {
+  if (!options.device.empty()) return platforms::find_device(options.device).name;
+  if (const std::string known = catalogue_device(findings.device); !known.empty()) return known;
+  throw ConfigError(
+      "import: GPU '" + printable(findings.device) +
+      "' is not in `tandem list device`; give the one of it that is most like it with --device");
+}
+
+/// Errors: ConfigError where the trace does not say enough.
+ImportedJob imported_job(const trace::RankFindings& findings, const ImportOptions& options) {
+  std::optional<trace::Nanoseconds> step_time;
+  if (!options.step_time.empty()) {
+    const auto time = parse_seconds(options.step_time);
+    if (!time || time->count() <= 0)
+      throw ConfigError("--step-time: expected a time above 0 (" + time_examples("90ms") + "), found '" +
+                        options.step_time + "'");
+    step_time = std::llround(time->count() * 1e9);
+  }
+  ImportedJob job{.name = std::filesystem::path(options.out).stem().string(),
+                  .source = printable(std::filesystem::path(findings.file).filename().string()),
+                  .gpu = printable(findings.device),
+                  .device = device_of(findings, options),
+                  .model = options.model,
+                  .step = trace::traced_job(findings, step_time)};
+  const bool is_sized =
+      std::ranges::all_of(job.step.buckets, [](const auto& one) { return one.elements > 0; });
+  if (job.step.buckets.empty() && options.model.empty())
+    throw ConfigError(
+        findings.file +
+        ": no all-reduce in the backward pass, so the gradient's buckets are not known; wrap the "
+        "model in DistributedDataParallel (one process is enough) and record again, or give "
+        "--model with a name of `tandem list model`");
+  if (!is_sized)
+    throw ConfigError(findings.file +
+                      ": the sizes of the buckets are missing; record with record_shapes=True");
+  if (step_time && !job.step.is_launch_bound())
+    print_note(
+        "--step-time has no effect: the job is not launch-bound, so the profiler does not slow it down");
+  return job;
+}
+
+/// Writes experiment and platform, and checks them as `tandem show` does.
+void write_experiment(const trace::RankFindings& findings, const ImportOptions& options) {
+  const ImportedJob job = imported_job(findings, options);
+  std::filesystem::path platform = options.out;
+  platform.replace_extension(".xml");
+  for (const auto& path : {platform, std::filesystem::path(options.out)})
+    if (std::filesystem::exists(path) && !options.force)
+      throw ConfigError(path.string() + " already exists; choose another name, or add --force");
+  write_file(platform, imported_platform_text(job));
+  write_file(options.out, imported_experiment_text(job, platform.filename().string()));
+  JobOptions check;
+  check.experiment_file = options.out;
+  load_job(check);
+  fmt::print("\n{}\n{}\ntandem simulate {} --workers 32 --within 25Gbps\n", options.out, platform.string(),
+             options.out);
+}
+
 /// Returns whether the traces can be imported.
 bool import_traces(const ImportOptions& options) {
   const auto traces = read_all(options);
@@ -101,6 +178,10 @@ bool import_traces(const ImportOptions& options) {
     print_refusals("ranks", refusals);
     is_refused = is_refused || !refusals.empty();
   }
+  if (!options.out.empty() && !is_refused) {
+    write_experiment(all.front(), options);
+    document["experiment"] = options.out;
+  }
   print_document(document);
   return !is_refused;
 }
@@ -129,6 +210,26 @@ void add_import(CLI::App& app, int& exit_code) {
           "repeated")
       ->type_name("TEXT")
       ->allow_extra_args(false);
+  command
+      ->add_option("--out,-o", options->out,
+                   "Also write the traced step as an experiment, JOB.yaml, and its platform, JOB.xml")
+      ->type_name("JOB.yaml")
+      ->check(CLI::Validator(
+          [](const std::string& path) {
+            return path.ends_with(".yaml") ? std::string()
+                                           : "expected a name that ends with .yaml, found '" + path + "'";
+          },
+          ""));
+  command
+      ->add_option(
+          "--step-time", options->step_time,
+          "Of a launch-bound job: time of a step without the profiler, which slows the processor down")
+      ->type_name("TIME");
+  command->add_option("--device", options->device,
+                      "Device of `tandem list device` for a GPU that is not in it");
+  command->add_option("--model", options->model,
+                      "Model of `tandem list model`, for its buckets, of a trace without DDP");
+  command->add_flag("--force", options->force, "Replace existing files");
   command->add_flag("--layers", options->shows_layers, "Also print the nodes of the backward pass in order");
   command->footer(
       "Prints steps, phases, DDP buckets, where the GPU's time went, and checks of these figures; of "
@@ -141,6 +242,7 @@ void add_import(CLI::App& app, int& exit_code) {
       "each step\n"
       "Examples:\n"
       "  tandem import trace.json.gz\n"
+      "  tandem import trace.json.gz --out job.yaml\n"
       "  tandem import trace.json.gz --layers --breakdown hta\n"
       "  tandem import rank0.json rank1.json --communication nvshmem");
   command->callback([options, &exit_code] {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cli/commands/commands.hpp"
+#include "cli/commands/what_if.hpp"
 #include "cli/jobs/launched_generations.hpp"
 #include "cli/jobs/resume.hpp"
 #include "cli/jobs/run_jobs.hpp"
@@ -283,6 +284,11 @@ int run_job(const RunOptions& options) {
   return result.exit_code;
 }
 
+int run_placed(RunOptions& options, const ClusterOptions& cluster) {
+  place_on_cluster(options.job, cluster);
+  return run_job(options);
+}
+
 }  // namespace
 
 void add_run(CLI::App& app, int& exit_code) {
@@ -293,6 +299,7 @@ void add_run(CLI::App& app, int& exit_code) {
   add_resume_options(*command, options->job);
   add_record_options(*command, options->job);
   add_machine_options(*command, options->machines);
+  const auto cluster = add_cluster_options(*command);
   command->add_flag("--print-command", options->print_command,
                     "Write OUT.job.json and print the launch command, which creates OUT, for a batch system");
   command
@@ -350,7 +357,7 @@ void add_run(CLI::App& app, int& exit_code) {
       "  tandem run --cluster platforms/mixed_lab.xml workloads/experiments/mixed_lab.yaml --variant bsp\n"
       "SIGUSR1 to a rank's process (tandem-rank) warns the job that its machine will be taken away in\n"
       "transience.notice, or 30 s. checkpoint.policy on-warning, or its option on_warning, then commits.");
-  command->callback([options, &exit_code] { exit_code = run_job(*options); });
+  command->callback([options, cluster, &exit_code] { exit_code = run_placed(*options, *cluster); });
 }
 
 }  // namespace tandem::cli

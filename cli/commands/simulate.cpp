@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "cli/commands/commands.hpp"
+#include "cli/commands/what_if.hpp"
 #include "cli/jobs/ensemble.hpp"
 #include "cli/jobs/resume.hpp"
 #include "cli/jobs/several_jobs.hpp"
@@ -17,7 +18,8 @@
 namespace tandem::cli {
 namespace {
 
-void simulate(const SimulateOptions& options) {
+void simulate(SimulateOptions options, const ClusterOptions& cluster) {
+  place_on_cluster(options, cluster);
   LoadedExperiment loaded = load_or_resumed(options);
   if (auto* several = std::get_if<LoadedJobs>(&loaded)) return simulate_jobs(std::move(*several), options);
   if (options.together_only) refuse_one_job("--together-only");
@@ -26,6 +28,7 @@ void simulate(const SimulateOptions& options) {
   simulate_with_ensemble(std::move(job), options, out,
                          std::max(1, static_cast<int>(std::thread::hardware_concurrency())));
   print_results(out);
+  print_answer(out, options, cluster);
 }
 
 }  // namespace
@@ -36,6 +39,7 @@ void add_simulate(CLI::App& app, int&) {
   add_experiment_options(*command, *options);
   add_resume_options(*command, *options);
   add_record_options(*command, *options);
+  const auto cluster = add_cluster_options(*command);
   command
       ->add_option("--fidelity", options->fidelity,
                    "transfers: every message simulated; smpi: the ranks' own MPI code on SimGrid's MPI, as a "
@@ -57,8 +61,9 @@ void add_simulate(CLI::App& app, int&) {
       "  tandem simulate workloads/experiments/mixed_lab.yaml --variant esync --trace\n"
       "  tandem simulate workloads/experiments/mixed_lab.yaml --set workload.math=modelled --set "
       "stop.rounds=1000\n"
-      "  tandem simulate workloads/experiments/mixed_lab.yaml --variant ring --fidelity smpi");
-  command->callback([options] { simulate(*options); });
+      "  tandem simulate workloads/experiments/mixed_lab.yaml --variant ring --fidelity smpi\n"
+      "  tandem simulate job.yaml --workers 32 --within 25Gbps     a job of `tandem import --out job.yaml`");
+  command->callback([options, cluster] { simulate(*options, *cluster); });
 }
 
 }  // namespace tandem::cli

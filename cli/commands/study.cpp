@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "cli/commands/commands.hpp"
+#include "cli/commands/what_if.hpp"
 #include "cli/shared/exit_codes.hpp"
 #include "cli/shared/job_options.hpp"
 #include "cli/shared/output.hpp"
@@ -40,6 +41,9 @@ struct StudyOptions {
   bool only_missing = false;
   bool results = false;  ///< keep the result directory of each configuration
   ArrayOptions array;
+  std::shared_ptr<const ClusterOptions> cluster;
+  std::string vary;        ///< empty: the experiment's variants, or the suite
+  bool is_varied = false;  ///< the suite is that of --vary
 };
 
 constexpr int most_jobs = 64;
@@ -119,7 +123,7 @@ void add_several(const validation::SuiteConfiguration& configuration, StudyEntry
 
 /// Makes the report of a study from the results in some folders. How many configurations have none.
 std::size_t report(const validation::Suite& suite, const StudyManifest& manifest,
-                   const std::vector<std::string>& folders, const std::string& out) {
+                   const std::vector<std::string>& folders, const std::string& out, bool is_varied = false) {
   std::vector<validation::StudyResult> results;
   std::vector<validation::StudyJobs> several;
   std::vector<std::string> lines = {study_command(manifest)};
@@ -147,7 +151,8 @@ std::size_t report(const validation::Suite& suite, const StudyManifest& manifest
   study.platforms = drawings_of(validation::platforms_of(study));
   validation::write_study(out, study);
   std::filesystem::remove(out + "/INCOMPLETE");
-  fmt::print("{}\n{}/report.html\n", validation::study_table(study), out);
+  fmt::print("{}\n{}{}/report.html\n", validation::study_table(study),
+             is_varied ? vary_text(study.configurations) + '\n' : "", out);
   print_document(to_json(study));
   return failures;
 }
@@ -167,6 +172,13 @@ int end_shard(const validation::Shard& shard, std::size_t simulated, std::size_t
 int study(const StudyOptions& options) {
   if (options.job.experiment_file.empty())
     throw ConfigError("study: expected an experiment or suite file, found none");
+  if (!options.vary.empty()) {
+    StudyOptions varied = options;
+    varied.job.experiment_file = write_vary_suite(options.job, *options.cluster, options.vary);
+    varied.vary.clear();
+    varied.is_varied = true;
+    return study(varied);
+  }
   PlatformCache platforms;
   const validation::Suite suite = read_suite(options.job, options.input, platforms);
   if (options.input.list) {
@@ -194,7 +206,7 @@ int study(const StudyOptions& options) {
   if (shard) return end_shard(*shard, count, run.failures(), out);
   // If the only configuration fails, there is nothing to report.
   if (suite.configurations.size() == 1 && run.first_error()) std::rethrow_exception(run.first_error());
-  return report(suite, manifest, {out}, out) > 0 ? exit_beyond_tolerance : exit_success;
+  return report(suite, manifest, {out}, out, options.is_varied) > 0 ? exit_beyond_tolerance : exit_success;
 }
 
 struct MergeOptions {
@@ -285,6 +297,13 @@ void add_study(CLI::App& app, int& exit_code) {
   add_experiment_options(*command, options->job);
   add_suite_options(*command, options->input);
   command->get_option("EXPERIMENT")->required(false);
+  options->cluster = add_cluster_options(*command);
+  command
+      ->add_option("--vary", options->vary,
+                   "Compare what the exchange sends (compression), links (bandwidth) or numbers of devices "
+                   "(workers), on such machines; --within may name several bandwidths: 25Gbps,10Gbps")
+      ->check(CLI::IsMember({"compression", "bandwidth", "workers"}))
+      ->group("On other machines than the experiment's platform");
   add_sweep_options(*command, *options);
   add_merge(*command, exit_code);
   command->add_flag("--results", options->results,
@@ -317,7 +336,8 @@ void add_study(CLI::App& app, int& exit_code) {
       "  tandem study workloads/studies/scale.yaml --only-missing\n"
       "  tandem study workloads/studies/scale.yaml --shard 0/4\n"
       "  tandem study workloads/studies/scale.yaml --print-sbatch --time 00:20:00 > scale.sbatch\n"
-      "  tandem study workloads/experiments/mixed_lab.yaml --set workload.math=modelled");
+      "  tandem study workloads/experiments/mixed_lab.yaml --set workload.math=modelled\n"
+      "  tandem study job.yaml --vary compression --workers 32 --within 25Gbps,10Gbps");
   command->callback([options, command, &exit_code] {
     if (command->got_subcommand("merge")) return;
     options->in_shards = command->count("--shard") > 0;

@@ -89,6 +89,7 @@ int tandem_main(int argc, char** argv) {
   cli::add_discover(app, exit_code);
   cli::add_fit(app, exit_code);
   cli::add_cache(app, exit_code);
+  cli::add_record(app, exit_code);
   cli::add_import(app, exit_code);
   cli::add_data(app, exit_code);
   cli::add_clean(app, exit_code);

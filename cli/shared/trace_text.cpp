@@ -28,14 +28,6 @@ double us(Nanoseconds time) {
 
 json us(const std::optional<Nanoseconds>& time) { return time ? json(us(*time)) : json(nullptr); }
 
-std::string printable(std::string text) {
-  constexpr std::size_t longest = 100;
-  if (text.size() > longest) text.replace(longest, std::string::npos, "...");
-  std::ranges::replace_if(
-      text, [](unsigned char c) { return std::iscntrl(c) != 0; }, '?');
-  return text;
-}
-
 std::string marks_text(trace::StepMarks marks) {
   switch (marks) {
     case trace::StepMarks::profiler:
@@ -123,6 +115,14 @@ std::string mark_of(trace::Check::Verdict verdict) {
 }
 
 }  // namespace
+
+std::string printable(std::string text) {
+  constexpr std::size_t longest = 100;
+  if (text.size() > longest) text.replace(longest, std::string::npos, "...");
+  std::ranges::replace_if(
+      text, [](unsigned char c) { return std::iscntrl(c) != 0; }, '?');
+  return text;
+}
 
 std::string summary_text(const trace::RankFindings& findings) {
   const auto& summary = findings.summary;

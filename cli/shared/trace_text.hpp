@@ -14,7 +14,9 @@ namespace tandem::cli {
 
 enum class BreakdownKind { exact, hta };
 
-/// "trace.json: rank 0 of 2, Tesla V100, 5 steps ..." and the parts of a step.
+/// At most 100 characters, without control characters.
+std::string printable(std::string text);
+/// "trace.json: rank 0 of 2, Tesla V100, 5 steps ..." and what a step consists of.
 std::string summary_text(const trace::RankFindings& findings);
 /// One row per step.
 std::string steps_table(const trace::RankFindings& findings);

@@ -86,7 +86,8 @@ TEST(LongTutorial, EveryQuestionHasACommandThatWorks) { EXPECT_EQ(run_commands_o
 
 TEST(LongTutorial, EveryCommandOfThePagesOfJobsWorks) {
   for (const char* page :
-       {"data/caches", "job/several_jobs", "membership/departures", "checkpoint/checkpoints"})
+       {"data/caches", "job/several_jobs", "membership/departures", "checkpoint/checkpoints",
+                           "experiments/pytorch"})
     EXPECT_GE(run_commands_of("/workloads/" + std::string(page) + ".md"), 2) << page;
 }
 

@@ -94,8 +94,59 @@ const BucketDescription& CostModel::bucket_of(const Work& work) const {
   return buckets[index];
 }
 
+std::vector<Seconds> CostModel::timeline(const MeasuredPasses& measured, int samples) const {
+  const ModelDescription& model = priced_->model();
+  const double slower = measured.device.speed_for(priced_->precision()) / speed_;
+  const double factor = slower * samples / measured.samples;
+  const Seconds backward_end = measured.forward + measured.backward;
+  // Parts of the step that the processor has launched by then, if it takes equal parts of its time for equal
+  // parts of the device's.
+  const auto launched = [&](Seconds at) { return measured.host * (at / (backward_end + measured.update)); };
+  std::vector<Seconds> times = {std::max(measured.forward * factor, launched(measured.forward))};
+  Seconds before = measured.forward;
+  for (std::size_t bucket = 0; bucket < model.buckets.size(); ++bucket) {
+    MeasuredPasses::Bucket own;
+    if (measured.buckets.empty()) {
+      const Flops all = model.backward();
+      const double share = all > Flops(0) ? model.buckets[bucket].backward / all
+                                          : 1.0 / static_cast<double>(model.buckets.size());
+      own.ready = before + measured.backward * share;
+    } else {
+      own = measured.buckets[bucket];
+    }
+    if (own.launched == Seconds(0)) own.launched = launched(own.ready);
+    times.push_back(std::max(times.back() + (own.ready - before) * factor, own.launched));
+    before = own.ready;
+  }
+  return times;
+}
+
+Seconds CostModel::from_timeline(const MeasuredPasses& measured, const Work& work) const {
+  const auto times = timeline(measured, work.samples);
+  const auto buckets = static_cast<std::ptrdiff_t>(priced_->model().buckets.size());
+  if (work.kind == Work::Kind::forward)
+    return work.bucket < 0 ? times.front() : times.front() / static_cast<double>(buckets);
+  if (work.bucket < 0) return times.back() - times.front();
+  TANDEM_CHECK(work.bucket < buckets, "bucket", work.bucket);
+  const auto at = times.begin() + work.bucket;
+  return *std::next(at) - *at;
+}
+
+/// Of the whole model, as one worker does; servers have parts of it.
+bool CostModel::is_measured_update(const Work& work) const {
+  const MeasuredPasses* measured = priced_->measured();
+  return measured != nullptr && measured->update > Seconds(0) && work.kind == Work::Kind::update &&
+         work.bytes == priced_->model().bytes() && device_.is_gpu == measured->device.is_gpu;
+}
+
 Seconds CostModel::from_measured(const MeasuredPasses& measured, const Work& work) const {
   const ModelDescription& model = priced_->model();
+  if (work.kind == Work::Kind::update) {
+    const Seconds own = measured.update * (measured.device.memory_rate / device_.memory_rate);
+    return std::max(own, measured.host - timeline(measured, measured.samples).back());
+  }
+  const bool has_timeline = !measured.buckets.empty() || measured.host > Seconds(0);
+  if (has_timeline && work.kind != Work::Kind::evaluate) return from_timeline(measured, work);
   const bool is_backward = work.kind == Work::Kind::backward;
   double share = 1.0;
   if (work.bucket >= 0 && work.kind != Work::Kind::evaluate) {
@@ -112,7 +163,8 @@ Seconds CostModel::from_measured(const MeasuredPasses& measured, const Work& wor
 Seconds CostModel::from_device(const Work& work) const {
   const bool is_pass = work.kind == Work::Kind::forward || work.kind == Work::Kind::backward ||
                        work.kind == Work::Kind::evaluate;
-  if (const MeasuredPasses* measured = priced_->measured(); measured != nullptr && is_pass)
+  if (const MeasuredPasses* measured = priced_->measured();
+      measured != nullptr && (is_pass || is_measured_update(work)))
     return from_measured(*measured, work);
   const ModelDescription& model = priced_->model();
   Flops flops;

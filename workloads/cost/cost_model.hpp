@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "platforms/description.hpp"
 #include "policies/compression/codec.hpp"
@@ -26,12 +27,20 @@ struct CompressionCost {
   compression::Efforts efforts = {};
 };
 
-/// A user's measurement: the passes of one step on one device, without its other work.
+/// What a user measured of one step on one device.
 struct MeasuredPasses {
+  /// When the backward pass has completed a bucket, after the step's begin.
+  struct Bucket {
+    Seconds ready;     ///< by the device, if it never waits
+    Seconds launched;  ///< by the processor: no device is earlier
+  };
   Seconds forward;
   Seconds backward;
   int samples = 1;  ///< of the step
   platforms::Device device;
+  std::vector<Bucket> buckets = {};  ///< in backward order; empty: passes are divided by the work of buckets
+  Seconds update{0};                 ///< after the exchange; 0: estimated
+  Seconds host{0};                   ///< in which the processor launches a step
 };
 
 /// The model that is priced: the same for all ranks of a job, which share it.
@@ -94,6 +103,12 @@ class CostModel {
   Seconds from_device(const Work& work) const;
   /// Of a pass. Buckets and samples in proportion; other devices by the ratio of the rates.
   Seconds from_measured(const MeasuredPasses& measured, const Work& work) const;
+  /// The same where buckets are measured, or the processor's time is: the device and the processor each have
+  /// a time for every part of the step, and the later one counts.
+  Seconds from_timeline(const MeasuredPasses& measured, const Work& work) const;
+  /// When the device and the processor have done with the forward pass, each bucket and the update.
+  std::vector<Seconds> timeline(const MeasuredPasses& measured, int samples) const;
+  bool is_measured_update(const Work& work) const;
   const BucketDescription& bucket_of(const Work& work) const;
   Seconds from_image_sizes(const Work& work) const;
   /// Of work that streams vectors.

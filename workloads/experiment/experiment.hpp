@@ -11,6 +11,7 @@
 #include "policies/vocabulary/choices.hpp"
 #include "policies/vocabulary/options.hpp"
 #include "policies/vocabulary/units.hpp"
+#include "workloads/experiment/bucket_rule.hpp"
 
 namespace tandem {
 
@@ -42,13 +43,19 @@ struct Experiment {
     int image_size = 0;           ///< side to which images are scaled for the model; 0: as they are
     int batch = 64;               ///< samples per worker and step
     Bytes bucket_bytes{1 << 20};  ///< 0: one bucket
-    Bytes first_bucket_bytes{0};  ///< of the first bucket in the backward pass; 0: as the others
+    Bytes first_bucket_bytes{0};  ///< of the first in the backward pass; 0: as the others
+    BucketRule bucket_rule = BucketRule::layers;
     // Computing times of a step with `batch` samples, as measured by the user; 0: not given.
     Seconds measured_step{0};  ///< forward and backward pass
     Seconds measured_forward{0};
     Seconds measured_backward{0};
-    std::string measured_on;  ///< a device of the catalogue; empty: that of the first worker
-    /// Devices have the times that the user measured, or times scaled from them.
+    /// Buckets of the gradient of model "synthetic", as parse_bucket() reads them, in the order in which the
+    /// backward pass completes them.
+    std::vector<std::string> measured_buckets;
+    Seconds measured_update{0};  ///< of the optimiser and all else after the exchange; 0: estimated
+    Seconds measured_host{0};    ///< in which the processor launches a step; the same before every device
+    std::string measured_on;     ///< a device of the catalogue; empty: that of the first worker
+    /// Devices take the times that the user measured, or times scaled from them.
     bool has_measured_times() const {
       return measured_step > Seconds(0) || measured_forward > Seconds(0) || measured_backward > Seconds(0);
     }

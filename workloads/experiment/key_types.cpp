@@ -49,6 +49,7 @@ struct TypeText {
     return text;
   }
   std::string operator()(const std::vector<std::string>*) const {
+    if (accepts.buckets) return "list of buckets (like [8MB 30ms, 100MB 95ms])";
     return accepts.tensors ? "list of tensors (like [4MB, 16kB]), or path" : "list of names";
   }
   std::string operator()(const OptionValues*) const { return "map of options"; }

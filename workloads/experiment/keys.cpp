@@ -112,9 +112,15 @@ std::vector<ExperimentKey> workload_keys() {
   };
 }
 
-/// How long that takes, where the user knows.
+/// Its buckets, and how long that takes, where the user knows.
 std::vector<ExperimentKey> measured_keys() {
   return {
+      {KEY(workload.bucket_rule),
+       {},
+       "what closes a bucket - layers: whole layers of at least workload.bucket_bytes together; ddp: as "
+       "PyTorch's DistributedDataParallel, any tensor, in the order in which the backward pass completes "
+       "them, "
+       "without running statistics, which it does not sum"},
       {KEY(workload.measured_step), at_least(0),
        "computing time of one step (forward and backward pass of workload.batch samples, without waiting, "
        "exchange and optimiser) as you measured it on one device; it replaces the estimate from the model's "
@@ -127,6 +133,22 @@ std::vector<ExperimentKey> measured_keys() {
       {KEY(workload.measured_backward), at_least(0),
        "the same of the backward pass alone, together with workload.measured_forward or measured_step; 0: "
        "not measured"},
+      {KEY(workload.measured_buckets),
+       {.buckets = true},
+       "model synthetic: the buckets of its gradient as you measured them, in the order in which the "
+       "backward pass completes them, as SIZE READY [HOST] - SIZE: bytes in fp32; READY: when the device has "
+       "completed it, after the step's begin, if the device never waits for its processor; HOST: when the "
+       "processor has launched it, before which no device completes it (with workload.measured_host; without "
+       "HOST: in proportion). They replace synthetic_parameters, synthetic_buckets and measured_backward, "
+       "and "
+       "need workload.measured_forward"},
+      {KEY(workload.measured_update), at_least(0),
+       "what follows the exchange in a step as you measured it: the optimiser, and all else until the next "
+       "step begins. On other devices by the ratio of their memory rates; 0: the optimiser's step is "
+       "estimated"},
+      {KEY(workload.measured_host), at_least(0),
+       "time in which the processor launches one step. A step is never shorter, on whatever device and with "
+       "whatever batch: this time does not shrink on a faster device; 0: the processor is always ahead"},
       {KEY(workload.measured_on),
        {},
        "the device on which these times were measured (tandem list device); empty: that of the first worker"},

@@ -44,9 +44,11 @@ struct Accepts {
   bool file_path = false;  ///< relative paths start at the experiment's folder, or at the working directory
   std::string zero = {};   ///< a word that means 0
   std::string file_ending = {};  ///< names with this ending are file paths
-  std::string needed_file = {};  ///< "a platform file": must exist when the file is read; empty: need not
-  std::string options = {};      ///< of names: the key with the options of the named one ("sync.options")
-  bool tensors = false;          ///< a list of tensors (tensor_list.hpp), or one path of a file with them
+  std::string needed_file =
+      {};  ///< "a platform file": must be there when the experiment is read; empty: need not
+  std::string options = {};  ///< of names: the key with the options of what is named ("sync.options")
+  bool tensors = false;      ///< a list of tensors (tensor_list.hpp), or one path of a file with them
+  bool buckets = false;      ///< a list of measured buckets (measured_buckets.hpp)
 
   bool is_path(const std::string& text) const {
     return file_path || (!file_ending.empty() && text.ends_with(file_ending));

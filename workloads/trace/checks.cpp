@@ -56,7 +56,9 @@ std::vector<Check> windows_against_marks(const RankFindings& findings) {
   const double difference = windows / marks - 1;
   std::string figure = "differ by " + percent(difference);
   if (std::abs(difference) > close) figure += ": the CPU runs ahead, the windows count";
-  return {{"windows of the GPU against ProfilerStep", figure, verdict_of(std::abs(difference) <= close)}};
+  // Which the windows are made for.
+  return {{"windows of the GPU against ProfilerStep", figure,
+           std::abs(difference) <= close ? Verdict::holds : Verdict::shown}};
 }
 
 std::vector<Check> sums(const RankFindings& findings) {

@@ -51,6 +51,59 @@ TEST(MeasuredPasses, AnotherDeviceIsScaledByTheRatesOfThePrecision) {
   EXPECT_NEAR(price("t4", Precision::fp16, {.kind = backward, .samples = 32}), 0.120 * 93.6 / 19.5, 1e-12);
 }
 
+/// The buckets of the same step, of which the device has completed the first after 80 ms and the second after
+/// 180 ms; the processor launches the step in 250 ms, the first bucket in 100 ms.
+double price_of_buckets(const char* device, Seconds host, const Work& work, Seconds moved = Seconds(0)) {
+  const MeasuredPasses measured{
+      .forward = Seconds(0.060),
+      .backward = Seconds(0.120),
+      .samples = 32,
+      .device = platforms::find_device("a100"),
+      .buckets = {{Seconds(0.080) + moved, host > Seconds(0) ? Seconds(0.100) : Seconds(0)},
+                  {Seconds(0.180), Seconds(0)}},
+      .update = Seconds(0.020),
+      .host = host};
+  const auto priced = std::make_shared<const PricedModel>(two_buckets(), "m", CompressionCost(), nullptr,
+                                                          Precision::fp32, 1, measured);
+  return CostModel(priced, platforms::find_device(device)).price(work).count();
+}
+
+TEST(MeasuredPasses, BucketsAreReadyAsListed) {
+  const Seconds never(0);
+  EXPECT_NEAR(price_of_buckets("a100", never, {.kind = forward, .samples = 32}), 0.060, 1e-12);
+  EXPECT_NEAR(price_of_buckets("a100", never, {.kind = backward, .bucket = 0, .samples = 32}), 0.020, 1e-12);
+  EXPECT_NEAR(price_of_buckets("a100", never, {.kind = backward, .bucket = 1, .samples = 32}), 0.100, 1e-12);
+  EXPECT_NEAR(price_of_buckets("a100", never, {.kind = backward, .samples = 32}), 0.120, 1e-12);
+  const double slower = 7.8 / 3.24;
+  EXPECT_NEAR(price_of_buckets("t4", never, {.kind = backward, .bucket = 1, .samples = 32}), 0.100 * slower,
+              1e-12);
+  const Seconds later(0.010);
+  EXPECT_NEAR(price_of_buckets("a100", never, {.kind = backward, .bucket = 0, .samples = 32}, later), 0.030,
+              1e-12);
+  EXPECT_NEAR(price_of_buckets("a100", never, {.kind = backward, .bucket = 1, .samples = 32}, later), 0.090,
+              1e-12);
+}
+
+/// The processor takes 250 ms for 200 ms of the device: 75 ms until the end of the forward pass, 100 ms as
+/// given, 225 ms until the end of the backward pass. A device of any speed is not earlier.
+TEST(MeasuredPasses, TheProcessorsTimeDoesNotShrink) {
+  const Seconds host(0.250);
+  for (const char* device : {"a100", "h100"}) {
+    EXPECT_NEAR(price_of_buckets(device, host, {.kind = forward, .samples = 32}), 0.075, 1e-12);
+    EXPECT_NEAR(price_of_buckets(device, host, {.kind = backward, .bucket = 0, .samples = 32}), 0.025, 1e-12);
+    EXPECT_NEAR(price_of_buckets(device, host, {.kind = backward, .bucket = 1, .samples = 32}), 0.125, 1e-12);
+    const Work update{.kind = Work::Kind::update, .bytes = two_buckets()->bytes()};
+    EXPECT_NEAR(price_of_buckets(device, host, update), 0.025, 1e-12);
+  }
+  EXPECT_NEAR(price_of_buckets("a100", host, {.kind = forward, .samples = 64}), 0.120, 1e-12)
+      << "a larger batch";
+}
+
+TEST(MeasuredPasses, TheUpdateIsMeasuredToo) {
+  const Work update{.kind = Work::Kind::update, .bytes = two_buckets()->bytes()};
+  EXPECT_NEAR(price_of_buckets("a100", Seconds(0), update), 0.020, 1e-12);
+}
+
 TEST(MeasuredPasses, OtherWorkIsEstimated) {
   const Work update{.kind = Work::Kind::update, .bytes = Bytes(1000)};
   const auto priced = std::make_shared<const PricedModel>(two_buckets(), "m", CompressionCost(), nullptr);

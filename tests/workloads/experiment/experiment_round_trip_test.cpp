@@ -12,6 +12,7 @@
 #include "tests/support/seeds.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "workloads/experiment/keys.hpp"
+#include "workloads/experiment/measured_buckets.hpp"
 #include "workloads/experiment/tensor_list.hpp"
 #include "workloads/experiment/yaml.hpp"
 #include "workloads/job/check/experiment_file.hpp"
@@ -76,7 +77,9 @@ struct RandomValue {
   void operator()(std::vector<std::string>* field) const {
     field->clear();
     for (auto count = rng.below(4); count > 0; --count)
-      field->push_back(key.accepts.tensors ? random_tensor() : random_text(rng));
+      field->push_back(key.accepts.tensors   ? random_tensor()
+                       : key.accepts.buckets ? random_bucket(count)
+                                             : random_text(rng));
   }
   std::string random_tensor() const {
     ListedTensor tensor{.size = Bytes(static_cast<std::int64_t>(4 + 4 * rng.below(1'000'000)))};
@@ -86,9 +89,39 @@ struct RandomValue {
           ListedTensor::Work{Flops(static_cast<double>(rng.below(1'000'000))), Flops(1e9 * rng.uniform())};
     return to_text(tensor);
   }
+  /// Later ones are ready later.
+  std::string random_bucket(std::uint64_t left) const {
+    const auto time = Seconds(10.0 - static_cast<double>(left) + rng.uniform());
+    return to_text(ListedBucket{.size = Bytes(static_cast<std::int64_t>(4 + 4 * rng.below(1'000'000))),
+                                .ready = time,
+                                .launched = rng.below(2) == 0 ? Seconds(0) : Seconds(5.0)});
+  }
   void operator()(OptionValues*) const {}
   void operator()(Variants*) const {}
 };
+
+/// Buckets belong to the model that is given by its sizes, and say how long its passes take.
+void make_buckets_agree(Experiment::Workload& workload) {
+  if (workload.model == "synthetic" || workload.math == Math::real) workload.bucket_rule = BucketRule::layers;
+  if (workload.model != "synthetic" && workload.math == Math::modelled && !workload.measured_buckets.empty())
+    workload.model = "synthetic";
+  if (workload.model != "synthetic" || workload.math == Math::real || !workload.synthetic_tensors.empty())
+    return workload.measured_buckets.clear();
+  if (workload.measured_buckets.empty()) return;
+  for (std::string& text : workload.measured_buckets) {
+    ListedBucket bucket = parse_bucket(text, "test");
+    bucket.launched = Seconds(0);
+    text = to_text(bucket);
+  }
+  const auto buckets = parse_buckets(workload.measured_buckets, "test");
+  workload.bucket_rule = BucketRule::layers;
+  workload.synthetic_parameters = 0;
+  for (const ListedBucket& bucket : buckets) workload.synthetic_parameters += bucket.size.count() / 4;
+  workload.measured_forward = buckets.front().ready / 2;
+  workload.measured_backward = buckets.back().ready - workload.measured_forward;
+  workload.measured_step = buckets.back().ready;
+  workload.measured_on = "a100";
+}
 
 /// On a device of the catalogue, and the parts of the step are its parts.
 void make_measured_times_sensible(Rng& rng, Experiment::Workload& workload) {
@@ -101,6 +134,8 @@ void make_measured_times_sensible(Rng& rng, Experiment::Workload& workload) {
   if (is_step && workload.measured_forward >= workload.measured_step) workload.measured_forward = Seconds(0);
   const bool is_any = workload.measured_step + workload.measured_forward > Seconds(0);
   workload.measured_on = is_any ? "a100" : "";
+  if (!is_any) workload.measured_update = workload.measured_host = Seconds(0);
+  make_buckets_agree(workload);
 }
 
 /// Tensors belong to the model that is given by its sizes, and have its parameters and work.

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "workloads/learner/learner.hpp"
+#include "workloads/model/ddp_buckets.hpp"
 #include "workloads/model/plan.hpp"
 
 namespace tandem {
@@ -210,6 +211,39 @@ TEST(Buckets, ASmallFirstOneThenThoseOfDdp) {
   ddp.first_bucket_bytes = Bytes(1 << 20);
   EXPECT_EQ(sizes_of(ddp), (std::vector<std::int64_t>{last, 553'430'176 - last}));
 }
+
+/// Buckets of PyTorch's DistributedDataParallel, in bytes: of traces and of runs of PyTorch 1.13 with gloo.
+struct DdpBuckets {
+  std::string model;
+  std::vector<std::int64_t> bytes;
+};
+void PrintTo(const DdpBuckets& value, std::ostream* out) { *out << value.model; }
+
+class Ddp : public ::testing::TestWithParam<DdpBuckets> {};
+
+TEST_P(Ddp, BucketsAreThoseOfPyTorch) {
+  const ModelDescription layers = plan_model(setting(GetParam().model, 3, 224, 1000, 1)).description;
+  const ModelDescription model = in_ddp_buckets(layers, {.others = Bytes(25 << 20), .first = Bytes(1 << 20)});
+  std::vector<std::int64_t> bytes;
+  for (const auto& bucket : model.buckets) bytes.push_back(bucket.bytes().count());
+  EXPECT_EQ(bytes, GetParam().bytes);
+  EXPECT_EQ(model.parameters(), layers.parameters());
+  EXPECT_NEAR(model.backward() / layers.backward(), 1.0, 1e-12);
+  EXPECT_NEAR(model.forward() / layers.forward(), 1.0, 1e-12);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    PyTorch, Ddp,
+    ::testing::Values(DdpBuckets{"resnet18", {2'052'000, 28'852'224, 15'853'824}},
+                      DdpBuckets{"resnet50", {8'196'000, 31'502'336, 26'255'360, 26'550'272, 9'724'160}},
+                      DdpBuckets{"vgg16",
+                                 {16'388'000, 67'125'248, 411'058'176, 28'315'648, 28'320'768, 2'222'336}},
+                      DdpBuckets{"mobilenet-v2", {5'124'000, 8'895'488}}),
+    [](const auto& info) {
+      std::string name = info.param.model;
+      std::erase(name, '-');
+      return name;
+    });
 
 }  // namespace TANDEM_FILE
 }  // namespace tandem

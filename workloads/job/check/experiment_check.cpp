@@ -11,6 +11,7 @@
 #include "policies/vocabulary/quantity_text.hpp"
 #include "workloads/data/augmentation.hpp"
 #include "workloads/experiment/keys.hpp"
+#include "workloads/experiment/measured_buckets.hpp"
 #include "workloads/experiment/option_durations.hpp"
 #include "workloads/experiment/overrides.hpp"
 #include "workloads/experiment/resolved_experiment.hpp"
@@ -55,6 +56,7 @@ class Checker {
                   experiment_.recovery.provisioning_options);
     resolve_commits();
     take_tensors();
+    take_buckets();
     check_measured_device();
     check_lifetime_groups();
     const ResolvedExperiment chosen(experiment_);
@@ -162,6 +164,40 @@ class Checker {
     if (locate_(key).is_given && std::abs(given.count() - sum.count()) > rounding * sum.count())
       fail_at(key, to_text(sum) + ", the sum of the work that workload.synthetic_tensors state, or nothing",
               "'" + to_text(given) + "'");
+    given = sum;
+  }
+
+  /// Buckets give the number of parameters and, with the forward pass, the times of both passes.
+  void take_buckets() {
+    auto& workload = experiment_.workload;
+    if (workload.measured_buckets.empty() || workload.model != "synthetic") return;
+    const std::string key = "workload.measured_buckets";
+    const Origin origin = locate_(key);
+    const auto buckets =
+        parse_buckets(workload.measured_buckets, origin.place + ": key '" + origin.label + "'");
+    if (workload.measured_forward <= Seconds(0) || workload.measured_forward > buckets.front().ready)
+      fail_at("workload.measured_forward",
+              "a time above 0 and of at most " + to_text(buckets.front().ready) +
+                  ", when the first bucket is complete (" + key + ")",
+              quote(to_text(workload.measured_forward)));
+    std::int64_t elements = 0;
+    for (const ListedBucket& bucket : buckets) elements += bucket.size.count() / 4;
+    if (locate_("workload.synthetic_parameters").is_given && workload.synthetic_parameters != elements)
+      fail_at("workload.synthetic_parameters",
+              fmt::format("{}, as many as the buckets of {} have together, or nothing", elements, key),
+              quote(workload.synthetic_parameters));
+    workload.synthetic_parameters = elements;
+    const Seconds backward = buckets.back().ready - workload.measured_forward;
+    take_time("workload.measured_backward", workload.measured_backward, backward);
+    take_time("workload.measured_step", workload.measured_step, buckets.back().ready);
+    std::ranges::transform(buckets, workload.measured_buckets.begin(),
+                           [](const ListedBucket& bucket) { return to_text(bucket); });
+  }
+
+  void take_time(const std::string& key, Seconds& given, Seconds sum) const {
+    constexpr double rounding = 1e-9;
+    if (locate_(key).is_given && std::abs(given.count() - sum.count()) > rounding * sum.count())
+      fail_at(key, to_text(sum) + ", as workload.measured_buckets say, or nothing", quote(to_text(given)));
     given = sum;
   }
 

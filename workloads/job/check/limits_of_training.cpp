@@ -38,6 +38,7 @@ bool exchanges_by_key(All all) { return all.experiment.sync.exchange == Exchange
 
 std::vector<Limit> of_models() {
   const auto has_tensors = [](All all) { return !all.experiment.workload.synthetic_tensors.empty(); };
+  const auto has_measured_buckets = [](All all) { return !all.experiment.workload.measured_buckets.empty(); };
   return {
       {Kind::unsupported,
        "workload.math is real and fp16 would need a scaled loss",
@@ -46,13 +47,38 @@ std::vector<Limit> of_models() {
       {Kind::unused,
        "workload.model is '{model}', not 'synthetic'",
        {{"workload.synthetic_tensors", "nothing", "workload.synthetic_tensors=[4MB,16kB]",
-         [=](All all) { return has_tensors(all) && !is_synthetic(all); }}}},
+         [=](All all) { return has_tensors(all) && !is_synthetic(all); }},
+        {"workload.measured_buckets", "nothing", "'workload.measured_buckets=[4MB 30ms]'",
+         [=](All all) { return has_measured_buckets(all) && !is_synthetic(all); }}}},
+      {Kind::value,
+       "a learner computes whole layers",
+       {{"workload.bucket_rule", "layers where workload.math is real",
+         "workload.math=real workload.bucket_rule=ddp",
+         [](All all) { return all.is_real() && all.experiment.workload.bucket_rule == BucketRule::ddp; }}}},
+      {Kind::unused,
+       "workload.model is synthetic, whose tensors or buckets are listed",
+       {{"workload.bucket_rule", "layers", "workload.model=synthetic workload.bucket_rule=ddp",
+         [](All all) {
+           return is_synthetic(all) && all.experiment.workload.bucket_rule == BucketRule::ddp;
+         }}}},
       {Kind::unused,
        "",
        {{"workload.synthetic_buckets",
          "nothing besides workload.synthetic_tensors, which workload.bucket_bytes gathers into buckets",
          "workload.model=synthetic workload.synthetic_tensors=[4MB,16kB] workload.synthetic_buckets=3",
          [=](All all) { return has_tensors(all) && all.experiment.workload.synthetic_buckets != 1; }}}},
+      {Kind::unused,
+       "workload.measured_buckets lists the buckets",
+       {{"workload.synthetic_tensors", "nothing",
+         "workload.model=synthetic workload.synthetic_tensors=[4MB] workload.measured_forward=9ms "
+         "'workload.measured_buckets=[4MB 30ms]'",
+         [=](All all) { return has_tensors(all) && has_measured_buckets(all); }},
+        {"workload.synthetic_buckets", "nothing",
+         "workload.model=synthetic workload.synthetic_buckets=3 workload.measured_forward=9ms "
+         "'workload.measured_buckets=[4MB 30ms]'",
+         [=](All all) {
+           return has_measured_buckets(all) && all.experiment.workload.synthetic_buckets != 1;
+         }}}},
       {Kind::value,
        "workload.math is real",
        {{"workload.model", "a model that can be computed", "workload.model=synthetic workload.math=real",
@@ -126,6 +152,16 @@ std::vector<Limit> of_measured_times() {
          [](All all) {
            const auto& workload = all.experiment.workload;
            return !workload.measured_on.empty() && !workload.has_measured_times();
+         }},
+        {"workload.measured_update", "nothing", "workload.measured_update=1ms",
+         [](All all) {
+           const auto& workload = all.experiment.workload;
+           return workload.measured_update > Seconds(0) && !workload.has_measured_times();
+         }},
+        {"workload.measured_host", "nothing", "workload.measured_host=1ms",
+         [](All all) {
+           const auto& workload = all.experiment.workload;
+           return workload.measured_host > Seconds(0) && !workload.has_measured_times();
          }}}},
   };
 }

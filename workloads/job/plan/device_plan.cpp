@@ -10,6 +10,7 @@
 #include "workloads/cost/directory_cost.hpp"
 #include "workloads/data/image_sets.hpp"
 #include "workloads/experiment/key_error.hpp"
+#include "workloads/experiment/measured_buckets.hpp"
 #include "workloads/job/placement/disk_properties.hpp"
 
 namespace tandem {
@@ -91,7 +92,9 @@ MeasuredPasses measured_passes(const Experiment::Workload& workload, const Model
       .forward = workload.measured_forward,
       .backward = workload.measured_backward,
       .samples = workload.batch,
-      .device = workload.measured_on.empty() ? first : platforms::find_device(workload.measured_on)};
+      .device = workload.measured_on.empty() ? first : platforms::find_device(workload.measured_on),
+      .update = workload.measured_update,
+      .host = workload.measured_host};
   const Seconds step = workload.measured_step;
   const bool has_forward = measured.forward > Seconds(0), has_backward = measured.backward > Seconds(0);
   if (!has_forward && !has_backward) {
@@ -101,6 +104,9 @@ MeasuredPasses measured_passes(const Experiment::Workload& workload, const Model
   }
   if (!has_forward && has_backward) measured.forward = step - measured.backward;
   if (!has_backward) measured.backward = step - measured.forward;
+  for (const ListedBucket& bucket :
+       parse_buckets(workload.measured_buckets, "key 'workload.measured_buckets'"))
+    measured.buckets.push_back({bucket.ready, measured.host > Seconds(0) ? bucket.launched : Seconds(0)});
   return measured;
 }
 

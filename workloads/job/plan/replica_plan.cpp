@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "policies/collectives/schedule.hpp"
+#include "workloads/experiment/measured_buckets.hpp"
 #include "workloads/experiment/tensor_list.hpp"
+#include "workloads/model/ddp_buckets.hpp"
 #include "workloads/model/plan.hpp"
 
 namespace tandem {
@@ -35,9 +37,23 @@ ModelDescription model_of_tensors(const Experiment::Workload& workload) {
   return model;
 }
 
+/// As measured: their work is in the times.
+ModelDescription model_of_buckets(const Experiment::Workload& workload) {
+  ModelDescription model{.name = "synthetic", .tensors = {}, .buckets = {}};
+  for (const ListedBucket& bucket :
+       parse_buckets(workload.measured_buckets, "key 'workload.measured_buckets'"))
+    model.buckets.push_back({.offset = model.elements(),
+                             .parameters = bucket.size.count() / 4,
+                             .statistics = 0,
+                             .forward = {},
+                             .backward = {}});
+  return model;
+}
+
 /// A model given by its sizes: by those of its tensors, or equal buckets.
 ModelDescription synthetic_model(const Experiment::Workload& workload) {
   if (!workload.synthetic_tensors.empty()) return model_of_tensors(workload);
+  if (!workload.measured_buckets.empty()) return model_of_buckets(workload);
   ModelDescription model{.name = "synthetic", .tensors = {}, .buckets = {}};
   const int count = workload.synthetic_buckets;
   for (int bucket = 0; bucket < count; ++bucket) {
@@ -64,6 +80,13 @@ LearnerSetting learner_setting(const Experiment& experiment, const DatasetInfo& 
           .graphs = experiment.run.cuda_graphs};
 }
 
+ModelDescription model_of_learner(LearnerSetting learner, const Experiment::Workload& workload) {
+  if (workload.bucket_rule == BucketRule::layers) return describe_model(learner);
+  const BucketSizes wanted = learner.bucket_sizes();
+  learner.bucket_bytes = learner.first_bucket_bytes = Bytes(1);  // one for each place where backward can stop
+  return in_ddp_buckets(describe_model(learner), wanted);
+}
+
 }  // namespace
 
 ReplicaPlan plan_replica(const Experiment& experiment, const DatasetInfo& dataset, bool sample_losses) {
@@ -71,7 +94,7 @@ ReplicaPlan plan_replica(const Experiment& experiment, const DatasetInfo& datase
   LearnerSetting learner = learner_setting(experiment, dataset);
   learner.sample_losses = sample_losses;
   ModelDescription model =
-      workload.model == "synthetic" ? synthetic_model(workload) : describe_model(learner);
+      workload.model == "synthetic" ? synthetic_model(workload) : model_of_learner(learner, workload);
   for (auto& bucket : model.buckets) bucket.shares_statistics = experiment.sync.average_statistics;
   return {.description = std::make_shared<const ModelDescription>(std::move(model)),
           .learner = std::move(learner),

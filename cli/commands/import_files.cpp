@@ -1,0 +1,152 @@
+#include "cli/commands/import_files.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "cli/commands/init_files.hpp"
+#include "platforms/description.hpp"
+
+namespace tandem::cli {
+namespace {
+
+/// "29.879ms": to the nanosecond.
+std::string ms(trace::Nanoseconds time) {
+  constexpr double nanoseconds_per_ms = 1e6;
+  return fmt::format("{}ms", static_cast<double>(time) / nanoseconds_per_ms);
+}
+
+std::string lower(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
+std::string buckets_text(const trace::TracedJob& step) {
+  std::string text = fmt::format(
+      "  # Measured, of each bucket of the gradient: bytes in fp32; when the GPU has completed it, after the "
+      "step's "
+      "begin{}.\n"
+      "  measured_buckets:\n",
+      step.is_launch_bound() ? ", if it never waits for the processor; when the processor has launched it"
+                             : "");
+  for (const auto& bucket : step.buckets)
+    text += fmt::format("    - {}B {}{}\n", 4 * bucket.elements, ms(bucket.ready),
+                        step.is_launch_bound() ? ' ' + ms(bucket.launched) : "");
+  return text;
+}
+
+std::string workload_text(const ImportedJob& job) {
+  const auto& step = job.step;
+  const bool has_buckets = !step.buckets.empty();
+  std::string text = fmt::format(
+      "workload:\n"
+      "  model: {}  # {}\n",
+      has_buckets ? "synthetic" : job.model,
+      has_buckets ? "known by the buckets of its gradient" : "as given by --model: the trace has no buckets");
+  if (!has_buckets) text += "  bucket_rule: ddp\n";
+  text += fmt::format(
+      "  dataset: {}  # of no effect on times\n"
+      "  math: modelled\n"
+      "  batch: {}  # {}\n"
+      "  measured_on: {}  # on other devices, times are scaled by the ratio of the rates, which is assumed\n"
+      "  measured_forward: {}  # measured\n",
+      has_buckets ? "synthetic" : "synthetic-imagenet", std::max(1, step.samples),
+      step.samples > 0 ? "measured: images of the first convolution"
+                       : "not in the trace (record_shapes=True): samples count steps",
+      job.device, ms(step.forward));
+  if (has_buckets)
+    text += buckets_text(step);
+  else
+    text += fmt::format("  measured_backward: {}  # measured\n", ms(step.backward));
+  if (step.update > 0)
+    text +=
+        fmt::format("  measured_update: {}  # measured: optimiser, copies and idle time after the exchange\n",
+                    ms(step.update));
+  if (step.is_launch_bound())
+    text += fmt::format(
+        "  # Measured under the profiler, which slows launches: in which the processor launches a step.\n"
+        "  measured_host: {}\n",
+        ms(step.host));
+  return text;
+}
+
+/// What the buckets had on the wire.
+std::string compression_of(const std::string& dtype) {
+  const std::string name = lower(dtype);
+  if (name.find("bfloat16") != std::string::npos) return "bf16";
+  if (name.find("half") != std::string::npos) return "fp16";
+  return "none";
+}
+
+std::string sync_text(const trace::TracedJob& step) {
+  std::string text = "sync:\n  preset: ddp\n";
+  if (const std::string compression = compression_of(step.dtype); compression != "none")
+    text += fmt::format("  compression: {}  # measured: buckets of {}\n", compression, step.dtype);
+  return text;
+}
+
+std::string physics_text(const trace::TracedJob& step) {
+  std::string text = "physics:\n";
+  if (step.spread > 0)
+    text += fmt::format("  spread: {:.5f}  # measured: coefficient of variation of the steps\n", step.spread);
+  if (step.slowdown && *step.slowdown > 1.0 && !step.is_launch_bound())
+    text += fmt::format(
+        "  overlap_slowdown: {:.2f}  # measured: kernels that ran with and without communication\n",
+        *step.slowdown);
+  return text == "physics:\n" ? "" : text + '\n';
+}
+
+/// The two bounds of a launch-bound job. What the processor takes is not slower while messages move.
+std::string variants_text(const trace::TracedJob& step) {
+  if (!step.is_launch_bound()) return "";
+  const std::string slowdown = step.slowdown && *step.slowdown > 1.0
+                                   ? fmt::format(", physics.overlap_slowdown: {:.2f}", *step.slowdown)
+                                   : "";
+  return fmt::format(
+      "\nvariants:\n"
+      "  as-profiled: {{}}\n"
+      "  gpu-alone: {{workload.measured_host: 0{}}}  # if the GPU never waited for its processor\n",
+      slowdown);
+}
+
+}  // namespace
+
+std::string catalogue_device(const std::string& gpu) {
+  const std::string name = lower(gpu);
+  std::string found;
+  for (const auto& device : platforms::device_catalog())
+    if (device.is_gpu && device.name.size() > found.size() && name.find(device.name) != std::string::npos)
+      found = device.name;
+  return found;
+}
+
+std::string imported_experiment_text(const ImportedJob& job, const std::string& platform_file) {
+  return fmt::format(
+      "# One step of {1}, written by `tandem import` from {2}.\n"
+      "#   tandem simulate {0}.yaml --workers 32 --within 25Gbps     on 32 of these GPUs\n"
+      "#   tandem study {0}.yaml --vary compression --workers 32 --within 25Gbps,10Gbps\n"
+      "platform: {3}  # one such GPU; --workers and --within make another platform\n"
+      "\n{4}\n"
+      "placement: {{servers: [server]}}  # unused without sync.over: server\n"
+      "\n{5}\n{6}"
+      "stop: {{rounds: 20}}\n{7}",
+      job.name, job.gpu.empty() ? "a GPU" : job.gpu, job.source, platform_file, workload_text(job),
+      sync_text(job.step), physics_text(job.step), variants_text(job.step));
+}
+
+std::string imported_platform_text(const ImportedJob& job) {
+  return platform_text({.name = job.name,
+                        .sites = {{{.device = job.device, .count = 1}}},
+                        .within = "25Gbps",
+                        .between = {},
+                        .latency = {},
+                        .model = {},
+                        .dataset = {},
+                        .algorithm = {},
+                        .nvlink = {},
+                        .object_store = {},
+                        .storage = {}});
+}
+
+}  // namespace tandem::cli

@@ -1,0 +1,41 @@
+// Of simulate, run and study: the job on a number of equal devices around one switch (--workers, --within),
+// what a study varies (--vary), and the answer in words.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/shared/job_options.hpp"
+#include "validation/report/study.hpp"
+#include "workloads/records/result_directory.hpp"
+
+namespace tandem::cli {
+
+struct ClusterOptions {
+  int workers = 0;     ///< 0: as the experiment places them
+  std::string within;  ///< "25Gbps"; of a study several, separated by commas
+
+  bool is_wanted() const { return workers > 0; }
+};
+
+/// Adds --workers and --within.
+std::shared_ptr<ClusterOptions> add_cluster_options(CLI::App& command);
+
+/// Places the job on such a cluster, whose platform file it writes and prints: devices are those on which the
+/// step was measured, else those of the first worker. Nothing without --workers. Errors: ConfigError.
+void place_on_cluster(JobOptions& job, const ClusterOptions& cluster);
+
+/// "step 101.9 ms +- 0.1 ..., because ...", and where each number comes from.
+std::string answer_text(const Results& results, const ClusterOptions& cluster);
+
+/// Prints this for a result directory. Of a launch-bound job, simulates its other bound, too.
+void print_answer(const std::string& directory, const JobOptions& job, const ClusterOptions& cluster);
+
+/// Writes the suite of a study that varies compression, bandwidth or workers, and returns its file. Errors:
+/// ConfigError.
+std::string write_vary_suite(const JobOptions& job, const ClusterOptions& cluster, const std::string& what);
+/// One line per platform: what each value gives.
+std::string vary_text(const std::vector<validation::StudyResult>& results);
+
+}  // namespace tandem::cli

@@ -46,6 +46,20 @@ struct JobView {
   bool may_want_low(SampleId id) const {
     return is_active && !high.empty() && !high[static_cast<std::size_t>(id)];
   }
+  /// A sample that is not listed remains what it was.
+  void note_high(const EpochBegins& event, std::size_t samples) {
+    if (high.empty() || event.lists.empty()) high.assign(samples, true);
+    for (std::size_t i = 0; i < samples; ++i)
+      if (event.low[i] != 0) high[i] = false;
+    for (const auto& list : event.lists)
+      for (const SampleId id : list)
+        if (const auto i = static_cast<std::size_t>(id); event.low[i] == 0) high[i] = true;
+  }
+  SampleId next_left(std::size_t group) {
+    IdQueue& queue = left[group];
+    while (!queue.empty() && !wants_low(queue.front())) queue.pop();
+    return queue.empty() ? SampleId{-1} : queue.front();
+  }
 };
 
 class ICache final : public CachePolicy {
@@ -194,7 +208,7 @@ class ICache final : public CachePolicy {
     job.left.assign(groups(), {});
     job.low.assign(event.low.begin(), event.low.end());
     if (event.low.empty()) return;
-    note_high(job, event);
+    job.note_high(event, samples());
     if (event.lists.size() > 1) {
       const auto node = static_cast<std::size_t>(setting_.node);
       job.low.assign(samples(), false);
@@ -208,15 +222,6 @@ class ICache final : public CachePolicy {
     }
     for (SampleId id = 0; id < setting_.manifest.samples; ++id)
       if (job.low[index(id)]) job.left[group_of(id)].push(id);
-  }
-  /// A sample that is not listed remains what it was.
-  void note_high(JobView& job, const EpochBegins& event) const {
-    if (job.high.empty() || event.lists.empty()) job.high.assign(samples(), true);
-    for (std::size_t i = 0; i < samples(); ++i)
-      if (event.low[i] != 0) job.high[i] = false;
-    for (const auto& list : event.lists)
-      for (const SampleId id : list)
-        if (event.low[index(id)] == 0) job.high[index(id)] = true;
   }
   /// Frees the L-cache of samples that no job wants any more.
   void drop_unneeded(Decisions& decisions) {
@@ -303,15 +308,10 @@ class ICache final : public CachePolicy {
     const auto fits = [&](SampleId id) { return job.wants_low(id) && group_of(id) == group_of(asked); };
     if (const SampleId id = on_the_way_.first(fits); id >= 0) return id;
     if (job.left.empty() || job.wants_low(asked)) return asked;
-    if (const SampleId id = next_left(job, group_of(asked)); id >= 0) return id;
+    if (const SampleId id = job.next_left(group_of(asked)); id >= 0) return id;
     for (std::size_t group = 0; group < job.left.size(); ++group)
-      if (const SampleId id = next_left(job, group); id >= 0) return id;
+      if (const SampleId id = job.next_left(group); id >= 0) return id;
     return asked;
-  }
-  static SampleId next_left(JobView& job, std::size_t group) {
-    IdQueue& left = job.left[group];
-    while (!left.empty() && !job.wants_low(left.front())) left.pop();
-    return left.empty() ? SampleId{-1} : left.front();
   }
 
   void keep_low(const Arrived& read, Decisions& decisions) {

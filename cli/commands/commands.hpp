@@ -15,6 +15,7 @@ void add_cache(CLI::App& app, int& exit_code);
 void add_clean(CLI::App& app, int& exit_code);
 void add_cluster(CLI::App& app, int& exit_code);
 void add_data(CLI::App& app, int& exit_code);
+void add_evaluate(CLI::App& app, int& exit_code);
 void add_discover(CLI::App& app, int& exit_code);
 void add_fit(CLI::App& app, int& exit_code);
 void add_import(CLI::App& app, int& exit_code);

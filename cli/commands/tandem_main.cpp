@@ -84,6 +84,7 @@ int tandem_main(int argc, char** argv) {
   cli::add_simulate(app, exit_code);
   cli::add_run(app, exit_code);
   cli::add_compare(app, exit_code);
+  cli::add_evaluate(app, exit_code);
   cli::add_calibrate(app, exit_code);
   cli::add_cluster(app, exit_code);
   cli::add_discover(app, exit_code);

@@ -119,6 +119,46 @@ TEST(Simulate, ReportsTimeSharesAndTimeToTarget) {
       << modelled;
 }
 
+TEST(Evaluate, FollowsAJobAndFindsWhatItsOwnEvaluationsFound) {
+  const CommandLine line("real");
+  const std::string words = line.experiment("evaluate_every: 2\n") + " --out out";
+  const auto followed = line.shell(
+      "mkdir out && { \"$TANDEM\" evaluate out --wait 300 --json > followed.json & } && \"$TANDEM\" "
+      "simulate " +
+      words + " && wait $!");
+  ASSERT_EQ(followed.exit_code, 0) << followed.output;
+  const auto own = nlohmann::json::parse(contents(line.folder() / "out/summary.json")).at("evaluations");
+  const auto found = nlohmann::json::parse(contents(line.folder() / "followed.json")).at("evaluations");
+  ASSERT_EQ(own.size(), 3U);
+  ASSERT_EQ(found.size(), own.size()) << found;
+  for (std::size_t i = 0; i < own.size(); ++i)
+    for (const char* key : {"round", "accuracy", "loss"})
+      EXPECT_NEAR(found[i].at(key).get<double>(), own[i].at(key).get<double>(), 1e-9) << key << " of evaluation " << i;
+  // In other passes, afterwards, after a checkpoint was removed.
+  std::filesystem::remove(line.folder() / "out/checkpoints/round_00000002.pt");
+  const auto later =
+      nlohmann::json::parse(line.shell("\"$TANDEM\" evaluate out --batch 7 --json 2> errors.txt").output)
+          .at("evaluations");
+  ASSERT_EQ(later.size(), 2U) << later;
+  EXPECT_NEAR(later[1].at("loss").get<double>(), own[2].at("loss").get<double>(), 1e-6);
+}
+
+TEST(Evaluate, WaitsForACheckpointAndSaysSo) {
+  const CommandLine line;
+  std::filesystem::create_directory(line.folder() / "empty");
+  const auto none = line.tandem("evaluate empty --wait 0.2");
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_NE(none.output.find("empty has no job (job.json) yet; waiting (Ctrl-C ends)"), std::string::npos)
+      << none.output;
+  EXPECT_NE(none.output.find("empty: expected job (job.json) within 0.2 s (--wait), found none"),
+            std::string::npos)
+      << none.output;
+  ASSERT_EQ(line.tandem("simulate " + line.experiment() + " --out modelled").exit_code, 0);
+  const auto modelled = line.tandem("evaluate modelled");
+  EXPECT_EQ(modelled.exit_code, 2);
+  EXPECT_NE(modelled.output.find("found a modelled one"), std::string::npos) << modelled.output;
+}
+
 TEST(Simulate, TracesAreJson) {
   CommandLine line;
   ASSERT_EQ(line.tandem("simulate " + line.experiment() + " --trace --out out").exit_code, 0);

@@ -179,6 +179,7 @@ TEST_F(LongStudy, EachPartOfICacheShortensAJobWhoseStoreIsTheLimit) {
   const double whole = makespans.at("whole");
   for (const char* without : {"when-idle", "no-packages", "no-substitution", "no-L-cache"})
     EXPECT_GT(makespans.at(without), 1.03 * whole) << without;
+  EXPECT_GT(makespans.at("four-boards-no-L-cache"), 1.05 * makespans.at("four-boards"));
   EXPECT_GT(makespans.at("minio"), 1.1 * whole);
   EXPECT_NEAR(makespans.at("quiver"), makespans.at("minio"), 0.01 * makespans.at("minio"));
   EXPECT_GT(makespans.at("lru"), makespans.at("minio"));

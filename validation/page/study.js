@@ -226,6 +226,7 @@
       data: {datasets: [
         ...cells.flatMap(cell => cell.configurations.map(own => ({
           label: cell.variant, ...styleOf(cell.variant), borderWidth: cell.configurations.length > 1 ? 1 : 2, pointRadius: 1.5,
+          ...(configurations[own].is_sequential ? {borderDash: [2, 3]} : {}),
           data: configurations[own].curve.filter(point => pick(point) > 0).map(point => ({x: pick(point), y: point[2] * 100}))}))),
         ...(target > 0 ? [{label: 'target', data: [first, last].map(at => ({x: at, y: target * 100})), borderColor: color.soft,
                            borderDash: [5, 4], borderWidth: 1, pointRadius: 0}] : [])]},

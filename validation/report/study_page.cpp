@@ -409,7 +409,8 @@ json study_chart_data(const Study& study) {
   for (const StudyResult* own : study.worked())
     drawn[own->name] = {{"curve", write_fields(own->curve)},
                         {"interval", write_fields(own->intervals.throughput)},
-                        {"target", own->experiment.target_accuracy}};
+                        {"target", own->experiment.target_accuracy},
+                        {"is_sequential", own->experiment.sync.algorithm == "sequential"}};
   return {{"configurations", std::move(drawn)},
           {"answer", write_fields(answer_of(study))},
           {"published", write_fields(study.published)}};

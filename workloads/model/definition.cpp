@@ -41,6 +41,8 @@ constexpr Row rows[] = {
     {"resnet50-v2", "ResNet-50 with normalisation and ReLU before each convolution",
      "He et al. (2016), Identity mappings", models::resnet50_v2, true},
     {"resnet101", "ResNet-101", "He et al. (2016)", models::resnet101, true},
+    {"resnet110", "ResNet-110 for CIFAR-10, like ResNet-32", "He et al. (2016), section 4.2",
+     models::resnet110},
     {"resnet152", "ResNet-152", "He et al. (2016)", models::resnet152, true},
     {"mobilenet-v1", "MobileNet of full width: depthwise and 1x1 convolutions", "Howard et al. (2017)",
      models::mobilenet_v1, true},

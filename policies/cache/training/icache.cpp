@@ -9,6 +9,8 @@
 #include "policies/cache/policies.hpp"
 #include "policies/cache/training/importance_heap.hpp"
 #include "policies/cache/training/job_importance.hpp"
+#include "policies/cache/training/low_deal.hpp"
+#include "policies/cache/training/on_the_way.hpp"
 #include "policies/cache/training/packages.hpp"
 #include "policies/cache/training/substitutes.hpp"
 
@@ -26,19 +28,38 @@ struct JobView {
   bool is_active = false;
   double benefit = 1.0;
   double boost = 1.0;           ///< factor on the benefit for a fair share
-  std::vector<bool> low;        ///< by id; empty: all are H
+  std::vector<bool> low;        ///< by id: this node delivers it as one of low importance; empty: all are H
+  std::vector<bool> high;       ///< by id: of high importance when it was listed last; empty: none was
   std::vector<bool> delivered;  ///< by id: in this epoch
-  IdQueue omitted;              ///< wanted in this epoch, and replaced
+  std::vector<IdQueue> left;    ///< by group: those of `low`; some may be delivered
   std::vector<float> relative;  ///< importance by id, in [0, 1]; only with several jobs
   std::int64_t high_hits = 0;   ///< in this epoch
   std::int64_t low_wanted = 0;
   std::int64_t low_on_demand = 0;
 
+  /// It will deliver it as a sample of low importance.
   bool wants_low(SampleId id) const {
     const auto index = static_cast<std::size_t>(id);
-    return is_active && !low.empty() && low[index];
+    return is_active && !low.empty() && low[index] && !delivered[index];
   }
-  bool has_had(SampleId id) const { return delivered[static_cast<std::size_t>(id)]; }
+  /// Also one that this epoch does not list.
+  bool may_want_low(SampleId id) const {
+    return is_active && !high.empty() && !high[static_cast<std::size_t>(id)];
+  }
+  /// A sample that is not listed remains what it was.
+  void note_high(const EpochBegins& event, std::size_t samples) {
+    if (high.empty() || event.lists.empty()) high.assign(samples, true);
+    for (std::size_t i = 0; i < samples; ++i)
+      if (event.low[i] != 0) high[i] = false;
+    for (const auto& list : event.lists)
+      for (const SampleId id : list)
+        if (const auto i = static_cast<std::size_t>(id); event.low[i] == 0) high[i] = true;
+  }
+  SampleId next_left(std::size_t group) {
+    IdQueue& queue = left[group];
+    while (!queue.empty() && !wants_low(queue.front())) queue.pop();
+    return queue.empty() ? SampleId{-1} : queue.front();
+  }
 };
 
 class ICache final : public CachePolicy {
@@ -47,6 +68,7 @@ class ICache final : public CachePolicy {
       : setting_(setting),
         mode_(substitution_of(setting.options.text("substitution"))),
         adapts_(setting.options.boolean("adapt")),
+        deals_(mode_ != Substitution::off && setting.options.real("split") < 1.0),
         fair_share_(setting.options.real("fair_share")),
         package_(setting.options.integer("package")),
         largest_(largest_of(setting.manifest)),
@@ -55,6 +77,7 @@ class ICache final : public CachePolicy {
         packages_(setting.manifest.samples, package_, setting.options.real("repack"),
                   setting.seed + static_cast<std::uint64_t>(setting.node)),
         substitutes_(mode_, setting.manifest),
+        on_the_way_(samples()),
         is_low_(samples()),
         jobs_(static_cast<std::size_t>(setting.jobs)) {
     for (JobView& job : jobs_) job.delivered.resize(samples());
@@ -78,8 +101,9 @@ class ICache final : public CachePolicy {
   void on_arrived(std::span<const Arrived> arrived, Decisions& decisions) override {
     for (const Arrived& read : arrived) {
       if (read.outcome != Arrived::Outcome::here) forget(read, decisions);
+      // Also one that a batch of another job was already reading.
+      on_the_way_.remove(read.id, read.size.count());
       if (read.why != Why::package) continue;
-      reserved_ = std::max<std::int64_t>(0, reserved_ - read.size.count());
       if (read.outcome == Arrived::Outcome::here && is_needed(read.id)) keep_low(read, decisions);
     }
   }
@@ -90,11 +114,9 @@ class ICache final : public CachePolicy {
     while (high_used_ > high_capacity_) drop_high(high_.least(), decisions);
     job.is_active = true;
     job.delivered.assign(samples(), false);
-    job.omitted.clear();
     note_low(job, event);
     drop_unneeded(decisions);
     packages_.begin_epoch(event.epoch);
-    reserved_ = 0;
   }
 
   void on_importance(int number, std::span<const float> losses, Decisions&) override {
@@ -131,15 +153,17 @@ class ICache final : public CachePolicy {
     if (std::ranges::all_of(jobs_, [](const JobView& job) { return !job.is_active || job.low.empty(); }))
       return;
     std::int64_t left = room.count();
-    const auto in_set = [this](SampleId id) { return is_low_of_any(id); };
+    const auto in_set = [this](SampleId id) {
+      return std::ranges::any_of(jobs_, [id](const JobView& job) { return job.may_want_low(id); });
+    };
     const auto wants = [this](SampleId id) { return is_needed(id) && !holds(id); };
-    while (left > 0) {
-      if (low_used_ + reserved_ + package_bytes() > low_capacity_ || package_bytes() > left) return;
-      const auto* ids = packages_.next(visited_per_package, in_set, wants, decisions);
-      if (ids == nullptr) return;
-      for (const SampleId id : *ids) reserved_ += setting_.manifest.size_of(id).count();
+    while (left >= package_bytes() && low_used_ + on_the_way_.bytes() + package_bytes() <= low_capacity_) {
+      const auto ids = packages_.next(visited_per_package, in_set, wants, decisions);
+      if (ids.empty()) return;
+      for (const SampleId id : ids)
+        if (wants(id)) on_the_way_.add(id, size_of(id));
       left -= package_bytes();
-      decisions.read(*ids, store(), Why::package);
+      decisions.read(ids, store(), Why::package);
     }
   }
 
@@ -170,13 +194,34 @@ class ICache final : public CachePolicy {
   static std::int64_t largest_of(const Manifest& manifest) {
     return (manifest.sizes.empty() ? manifest.each : std::ranges::max(manifest.sizes)).count();
   }
-  /// The flags of the samples that this node will deliver.
+  std::size_t groups() const {
+    if (mode_ != Substitution::same_class) return 1;
+    return std::size_t{std::ranges::max(setting_.manifest.labels)} + 1;
+  }
+  /// Samples replace each other within a group.
+  std::size_t group_of(SampleId id) const {
+    return mode_ == Substitution::same_class ? setting_.manifest.labels[index(id)] : 0;
+  }
+  /// The samples of low importance that this node will deliver: where it may replace them by those of
+  /// packages, those of which it is the home.
   void note_low(JobView& job, const EpochBegins& event) {
+    job.left.assign(groups(), {});
     job.low.assign(event.low.begin(), event.low.end());
-    if (event.low.empty() || event.lists.size() < 2) return;
-    job.low.assign(samples(), false);
-    for (const SampleId id : event.lists[static_cast<std::size_t>(setting_.node)])
-      job.low[index(id)] = event.low[index(id)] != 0;
+    if (event.low.empty()) return;
+    job.note_high(event, samples());
+    if (event.lists.size() > 1) {
+      const auto node = static_cast<std::size_t>(setting_.node);
+      job.low.assign(samples(), false);
+      if (deals_) {
+        for (const SampleId id :
+             deal_low(event, node, groups(), [this](SampleId id) { return group_of(id); }))
+          job.low[index(id)] = true;
+      } else {
+        for (const SampleId id : event.lists[node]) job.low[index(id)] = event.low[index(id)] != 0;
+      }
+    }
+    for (SampleId id = 0; id < setting_.manifest.samples; ++id)
+      if (job.low[index(id)]) job.left[group_of(id)].push(id);
   }
   /// Removes samples that no job wants any more from the L-cache.
   void drop_unneeded(Decisions& decisions) {
@@ -195,13 +240,9 @@ class ICache final : public CachePolicy {
     high_capacity_ = static_cast<std::int64_t>(split * static_cast<double>(setting_.capacity().count()));
     low_capacity_ = setting_.capacity().count() - high_capacity_;
   }
-  bool is_low_of_any(SampleId id) const {
-    return std::ranges::any_of(jobs_, [id](const JobView& job) { return job.wants_low(id); });
-  }
-  /// A job will want the sample as one of low importance.
+  /// A job will want it as a sample of low importance.
   bool is_needed(SampleId id) const {
-    return std::ranges::any_of(jobs_,
-                               [id](const JobView& job) { return job.wants_low(id) && !job.has_had(id); });
+    return std::ranges::any_of(jobs_, [id](const JobView& job) { return job.wants_low(id); });
   }
   /// The place of a sample that is not here.
   Place elsewhere_of(SampleId id) const {
@@ -248,34 +289,28 @@ class ICache final : public CachePolicy {
 
   SampleId serve_low(JobView& job, SampleId asked, Decisions& decisions) {
     ++job.low_wanted;
-    if (holds(asked) && !job.has_had(asked)) {
-      decisions.serve.push_back({asked, asked, tier(0)});
-      return asked;
+    // Where samples are not listed once, it may have been delivered.
+    SampleId given = holds(asked) && (job.wants_low(asked) || mode_ == Substitution::off) ? asked : -1;
+    if (given < 0 && mode_ != Substitution::off)
+      given = substitutes_.take(
+          asked, high_.importance(asked), [&](SampleId id) { return job.wants_low(id); },
+          [&](SampleId id) { return !is_low_[index(id)]; });
+    if (given < 0) {
+      ++job.low_on_demand;
+      given = mode_ == Substitution::off ? asked : not_here(job, asked);
     }
-    if (mode_ != Substitution::off) {
-      const auto fits = [&](SampleId id) { return job.wants_low(id) && !job.has_had(id); };
-      const auto is_gone = [&](SampleId id) { return !is_low_[index(id)]; };
-      const SampleId given = substitutes_.take(asked, high_.importance(asked), fits, is_gone);
-      if (given >= 0) {
-        if (!job.has_had(asked)) job.omitted.push(asked);
-        decisions.serve.push_back({asked, given, tier(0)});
-        return given;
-      }
-    }
-    ++job.low_on_demand;
-    const bool replaces = mode_ != Substitution::off && job.has_had(asked);
-    const SampleId given = replaces ? next_omitted(job, asked) : asked;
     decisions.serve.push_back({asked, given, holds(given) ? tier(0) : elsewhere_of(given)});
     return given;
   }
-  /// The wanted sample has replaced another one before. A sample that was replaced is delivered in its
-  /// place, so that each sample of the list is delivered once.
-  static SampleId next_omitted(JobView& job, SampleId asked) {
-    while (!job.omitted.empty()) {
-      const SampleId id = job.omitted.front();
-      job.omitted.pop();
-      if (!job.has_had(id)) return id;
-    }
+  /// What is delivered instead of a sample that is not in the L-cache: one that a package brings, itself, or
+  /// one that is left. So each sample of the lists is delivered once.
+  SampleId not_here(JobView& job, SampleId asked) const {
+    const auto fits = [&](SampleId id) { return job.wants_low(id) && group_of(id) == group_of(asked); };
+    if (const SampleId id = on_the_way_.first(fits); id >= 0) return id;
+    if (job.left.empty() || job.wants_low(asked)) return asked;
+    if (const SampleId id = job.next_left(group_of(asked)); id >= 0) return id;
+    for (std::size_t group = 0; group < job.left.size(); ++group)
+      if (const SampleId id = job.next_left(group); id >= 0) return id;
     return asked;
   }
 
@@ -328,6 +363,7 @@ class ICache final : public CachePolicy {
   Setting setting_;
   Substitution mode_;
   bool adapts_;
+  bool deals_;  ///< samples of low importance among the nodes
   double fair_share_;
   std::int64_t package_;  ///< samples
   std::int64_t largest_;  ///< size of the largest sample
@@ -335,10 +371,10 @@ class ICache final : public CachePolicy {
   double split_ = 0.0;
   std::int64_t high_capacity_ = 0, low_capacity_ = 0;
   std::int64_t high_used_ = 0, low_used_ = 0;
-  std::int64_t reserved_ = 0;  ///< bytes of packages that are being read
   ImportanceHeap high_;
   Packages packages_;
   Substitutes substitutes_;
+  OnTheWay on_the_way_;
   std::vector<bool> is_low_;          ///< by id: in the L-cache
   std::vector<std::int16_t> holder_;  ///< by id: the node that published it; empty: none did
   std::vector<JobView> jobs_;

@@ -128,7 +128,7 @@ TEST_P(TrainingCaches, AllocateNothingForARequestOnceWarm) {
          before = testing::allocations();
        }});
   EXPECT_GT(steps, 300);
-  EXPECT_LT(allocated, steps * 70 / 1000) << "in " << steps << " steps of 50 samples";
+  EXPECT_LT(allocated, steps * 50 / 1000) << "in " << steps << " steps of 50 samples";
 }
 
 TEST_P(TrainingCaches, AreDeterministic) {
@@ -348,8 +348,9 @@ TEST(ICache, HitsTheClosedFormShareOfSamplesOfHighImportance) {
 }
 
 TEST(ICache, ReadsTheClosedFormNumberOfSamplesPerCycle) {
-  // Reuse 3, beta .33, c = .2: 1.52 N on demand and .45 N in the background; MinIO: 2.40 N.
-  std::int64_t on_demand = 0, background_reads = 0;
+  // Reuse 3, beta .33, c = .2: 1.52 N on demand and .45 N in the background; MinIO: 2.40 N. Of the .40 N of
+  // lowest loss an epoch lists 56 %, and packages bring all of them.
+  std::int64_t on_demand = 0, background_reads = 0, requests = 0, packed = 0;
   constexpr std::int64_t samples = 40'000;
   for (const EpochReads& epoch : run({.policy = "icache",
                                  .sampler = "importance",
@@ -360,11 +361,13 @@ TEST(ICache, ReadsTheClosedFormNumberOfSamplesPerCycle) {
     if (epoch.epoch < 6) continue;
     on_demand += epoch.ledger.storage.samples;
     background_reads += background(epoch.ledger);
+    requests += epoch.ledger.background_requests[static_cast<std::size_t>(Why::package)];
+    packed += epoch.ledger.packed.samples;
   }
   EXPECT_NEAR(share(on_demand, samples), 1.52, 0.03);
-  // A package also has samples that were selected no more or delivered already.
-  EXPECT_GT(share(background_reads, samples), 0.43);
-  EXPECT_LT(share(background_reads, samples), 0.72);
+  EXPECT_NEAR(share(background_reads, samples), 0.81, 0.04);
+  EXPECT_NEAR(share(requests, samples / 32), 0.81, 0.04);
+  EXPECT_LT(share(packed, samples), 0.05);
 }
 
 TEST(ICache, ServesSamplesOfLowImportanceFromPackages) {

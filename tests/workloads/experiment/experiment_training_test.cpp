@@ -44,6 +44,14 @@ TEST_F(TrainingKeys, OptimizersAndSchedules) {
            "cosine_rounds: 100, warmup_rounds: 99}\n"));
 }
 
+TEST_F(TrainingKeys, OneWorkerAloneUsesAServerOnlyIfAsked) {
+  const std::string sequential = minimal + "sync: {algorithm: sequential";
+  EXPECT_EQ(load(sequential + "}\n").sync.over, sync::Route::all_reduce);
+  EXPECT_EQ(load(sequential + ", over: server}\n").sync.over, sync::Route::server);
+  EXPECT_EQ(load(minimal, {{"sync.algorithm", "sequential"}}).sync.over, sync::Route::all_reduce);
+  EXPECT_EQ(load(minimal).sync.over, sync::Route::server);
+}
+
 /// Over any other route than a server, workers always update their models.
 TEST_F(TrainingKeys, UpdatesAtWorkersAreAllowedForLockstepAlgorithms) {
   EXPECT_EQ(load(minimal).optimizer.update_at, UpdateSide::server);

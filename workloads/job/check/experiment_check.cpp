@@ -31,6 +31,7 @@ class Checker {
   void run() {
     check_name();
     check_names();
+    choose_route();
     resolve_options("sync.options", experiment_.sync.algorithm, Names::sync, experiment_.sync.options);
     resolve_options("sync.compression_options", experiment_.sync.compression, Names::compression,
                     experiment_.sync.compression_options);
@@ -100,6 +101,14 @@ class Checker {
               quote(name) + (nearest.empty() ? "" : "; did you mean '" + nearest + "'?") +
                   (nearest.empty() && !way.empty() ? "; " + way : ""));
     }
+  }
+
+  /// A worker that has no other one needs no server to exchange with.
+  void choose_route() {
+    if (experiment_.sync.algorithm != "sequential") return;
+    for (const char* of_server : {"sync.over", "sync.pull", "sync.exchange", "sync.sharding"})
+      if (locate_(of_server).is_given) return;
+    experiment_.sync.over = sync::Route::all_reduce;
   }
 
   void resolve_options(const std::string& path, const std::string& owner, Names names,

@@ -26,6 +26,7 @@ Segments resnet34(const DatasetInfo& images);
 Segments resnet50(const DatasetInfo& images);
 Segments resnet50_v2(const DatasetInfo& images);
 Segments resnet101(const DatasetInfo& images);
+Segments resnet110(const DatasetInfo& images);
 Segments resnet152(const DatasetInfo& images);
 Segments mobilenet_v1(const DatasetInfo& images);
 Segments mobilenet_v2(const DatasetInfo& images);

@@ -137,10 +137,11 @@ Segments resnet50_v2(const DatasetInfo& images) {
 }
 
 /// Three stages of five blocks. Source: He et al. (2016), section 4.2 with n = 5.
-Segments resnet32(const DatasetInfo& images) {
+/// Those of section 4.2, with 6 layers for each of `blocks`, and two more.
+static Segments resnet_of_cifar(const DatasetInfo& images, int blocks) {
   Segments segments = {{{{"conv1", convolution_3x3(16)}, {"bn1", BatchNorm{}}, {"", Relu{}}}}};
   for (int stage = 0; stage < 3; ++stage)
-    for (int index = 0; index < 5; ++index) {
+    for (int index = 0; index < blocks; ++index) {
       const std::int64_t width = std::int64_t{16} << stage;
       const bool smaller = stage > 0 && index == 0;
       const std::string name = "layer" + std::to_string(stage + 1) + '.' + std::to_string(index);
@@ -151,5 +152,8 @@ Segments resnet32(const DatasetInfo& images) {
   segments.push_back({head(images)});
   return segments;
 }
+
+Segments resnet32(const DatasetInfo& images) { return resnet_of_cifar(images, 5); }
+Segments resnet110(const DatasetInfo& images) { return resnet_of_cifar(images, 18); }
 
 }  // namespace tandem::models

@@ -74,7 +74,7 @@ const std::string adam =
     "optimizer.cosine_rounds=99 --set optimizer.warmup_rounds=5 ";
 /// Dropout, and statistics of batches.
 const std::string mobilenet =
-    "--set workload.model=mobilenet-v2 --set workload.image_size=32 --set workload.batch=2 --set "
+    "--set workload.model=mobilenet-v2 --set workload.image_size=32 --set workload.batch=4 --set "
     "workload.test_samples=4 --set placement.workers=[node-1,node-2] --set optimizer.learning_rate=0.0001 ";
 const std::string slowmo = "--set sync.algorithm=slowmo --set sync.options.h=3 ";
 /// Three rounds each, so a job is interrupted in the second.

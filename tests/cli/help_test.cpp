@@ -87,13 +87,15 @@ Trial trial_of(const std::string& example) {
   if (begins("data pack")) return Trial::as_written;
   // Training jobs need no file.
   if (begins("cache ") && example.find("--epochs") != std::string::npos) return Trial::as_written;
-  if (begins("show") || begins("list") || begins("clean") || begins("init") || begins("record"))
+  if (begins("show") || begins("predict") || begins("list") || begins("clean") || begins("init") ||
+      begins("record"))
     return Trial::as_written;
   if (example.find("--resume") != std::string::npos || example.find("profile.json") != std::string::npos ||
       example.find("tables.json") != std::string::npos || begins("compare") || begins("evaluate") ||
       begins("study merge") || begins("fit") || begins("cache ") || begins("view") || begins("report") ||
-      begins("cluster") || begins("import") || begins("calibrate") || begins("discover") ||
-      example.find("--cluster") != std::string::npos || example.find("--hosts") != std::string::npos)
+      begins("cluster") || begins("import") || example.find(" job.yaml") != std::string::npos ||
+      begins("calibrate") || begins("discover") || example.find("--cluster") != std::string::npos ||
+      example.find("--hosts") != std::string::npos)
     return Trial::parsed_only;
   if (begins("simulate") || begins("run")) return Trial::with_cheap_settings;
   return Trial::names_only;

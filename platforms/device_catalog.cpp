@@ -13,9 +13,9 @@
 #include <set>
 #include <utility>
 
+#include "platforms/csv_table.hpp"
 #include "platforms/embedded_tables.hpp"
 #include "policies/vocabulary/check.hpp"
-#include "policies/vocabulary/csv_table.hpp"
 #include "policies/vocabulary/options.hpp"
 
 namespace tandem::platforms {

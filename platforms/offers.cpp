@@ -11,11 +11,11 @@
 #include <tuple>
 #include <utility>
 
+#include "platforms/csv_table.hpp"
 #include "platforms/description.hpp"
 #include "platforms/device_catalog.hpp"
 #include "platforms/embedded_tables.hpp"
 #include "policies/vocabulary/check.hpp"
-#include "policies/vocabulary/csv_table.hpp"
 
 namespace tandem::platforms {
 namespace {

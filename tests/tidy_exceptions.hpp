@@ -51,9 +51,7 @@ inline const std::vector<SizeRow>& long_functions() {
   static const std::vector<SizeRow> all = {
       {"cli/commands/cache.cpp", "void add_cache(CLI::App& app, int&) {", 77},
       {"tests/cli/interruptions_test.cpp", "std::vector<Job> jobs_of_rounds() {", 79},
-      {"tests/policies/sampling/member_deals_test.cpp", "TEST_P(Membership, AnEpochIsTakenOnce) {", 78},
-      {"tests/workloads/experiment/experiment_round_trip_test.cpp",
-       "Experiment random_experiment(std::uint64_t seed, const std::string& platform) {", 76}};
+      {"tests/policies/sampling/member_deals_test.cpp", "TEST_P(Membership, AnEpochIsTakenOnce) {", 78}};
   return all;
 }
 

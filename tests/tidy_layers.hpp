@@ -69,8 +69,9 @@ inline const std::vector<Layer>& layers_of_inputs() {
   static const std::vector<Layer> all = {
       // The rank program reads these two folders; they use neither SimGrid nor Boost.
       {"platforms/description", {"policies/vocabulary/", "platforms/description"}, {"nlohmann/"}},
+      {"platforms/csv_table", {"policies/vocabulary/", "platforms/csv_table"}, {}},
       {"platforms/device_catalog",
-       {"policies/vocabulary/", "platforms/description", "platforms/device_catalog",
+       {"policies/vocabulary/", "platforms/description", "platforms/csv_table", "platforms/device_catalog",
         "platforms/embedded_tables.hpp"},
        {}},
       {"platforms/discovery/",
@@ -238,7 +239,8 @@ inline const std::vector<Layer>& layers_of_use() {
         "cli/shared/", "cli/machines/", "cli/jobs/", "cli/studies/"},
        {"CLI/", "nlohmann/", "fmt/"}},
       {"cli/fit/",
-       {"policies/", "platforms/host_properties.hpp", "workloads/", "cli/shared/", "cli/jobs/", "cli/fit/"},
+       {"policies/", "platforms/csv_table.hpp", "platforms/host_properties.hpp", "workloads/", "cli/shared/",
+        "cli/jobs/", "cli/fit/"},
        {"nlohmann/", "fmt/", "unistd.h"}},
       {"cli/commands/",
        {"policies/", "platforms/", "workloads/", "sim/", "runtime/process/", "runtime/launcher/",

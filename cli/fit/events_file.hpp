@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cli/fit/lifetimes_file.hpp"
-#include "policies/vocabulary/csv_table.hpp"
+#include "platforms/csv_table.hpp"
 
 namespace tandem::cli {
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "platforms/csv_table.hpp"
 #include "policies/lifetimes/estimate/correlation.hpp"
 #include "policies/lifetimes/estimate/survival.hpp"
-#include "policies/vocabulary/csv_table.hpp"
 
 namespace tandem::cli {
 

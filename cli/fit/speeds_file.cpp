@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "platforms/csv_table.hpp"
 #include "policies/vocabulary/check.hpp"
-#include "policies/vocabulary/csv_table.hpp"
 
 namespace tandem::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "policies/vocabulary/csv_table.hpp"
+#include "platforms/csv_table.hpp"
 
 #include <cerrno>
 #include <charconv>

@@ -136,17 +136,8 @@ std::string imported_experiment_text(const ImportedJob& job, const std::string& 
 }
 
 std::string imported_platform_text(const ImportedJob& job) {
-  return platform_text({.name = job.name,
-                        .sites = {{{.device = job.device, .count = 1}}},
-                        .within = "25Gbps",
-                        .between = {},
-                        .latency = {},
-                        .model = {},
-                        .dataset = {},
-                        .algorithm = {},
-                        .nvlink = {},
-                        .object_store = {},
-                        .storage = {}});
+  return platform_text(
+      {.name = job.name, .sites = {{{.device = job.device, .count = 1}}}, .within = "25Gbps"});
 }
 
 }  // namespace tandem::cli

@@ -19,19 +19,19 @@ struct DeviceGroup {
 struct NewJob {
   std::string name;
   std::vector<std::vector<DeviceGroup>> sites;
-  std::string within;   ///< bandwidth of each device's link to its site's switch, "10Gbps"
-  std::string between;  ///< bandwidth of each site's link to the others
-  std::string latency;  ///< one way, from one site to another: "10ms"
-  std::string model;
-  std::string dataset;
-  std::string algorithm;
+  std::string within;        ///< bandwidth of each device's link to its site's switch, "10Gbps"
+  std::string between = {};  ///< bandwidth of each site's link to the others
+  std::string latency = {};  ///< one way, from one site to another: "10ms"
+  std::string model = {};
+  std::string dataset = {};
+  std::string algorithm = {};
   /// Number of machines of a site. Each has the devices of its site, NVLink inside and a link to the
   /// network. 0: each device is a machine of its own.
   int nodes = 0;
-  std::string nvlink;        ///< bandwidth of each device inside its node; empty: of its data sheet
-  std::string object_store;  ///< rate of a store from which caches of the nodes read; empty: none
-  std::string storage;       ///< bandwidth of the disk with the samples; empty: workers hold them
-  Bytes dataset_size{0};     ///< of all training samples
+  std::string nvlink = {};        ///< bandwidth of each device inside its node; empty: of its data sheet
+  std::string object_store = {};  ///< rate of a store from which caches of the nodes read; empty: none
+  std::string storage = {};       ///< bandwidth of the disk with the samples; empty: workers hold them
+  Bytes dataset_size{0};          ///< of all training samples
 
   bool reads_samples() const { return !storage.empty() || !object_store.empty(); }
 };

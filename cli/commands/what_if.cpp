@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -21,6 +20,7 @@
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/quantity_text.hpp"
 #include "workloads/experiment/measured_buckets.hpp"
+#include "workloads/files/whole_file.hpp"
 #include "workloads/records/format.hpp"
 
 namespace tandem::cli {
@@ -58,21 +58,11 @@ std::string write_platform(const LoadedJob& loaded, int workers, const std::stri
   const std::string device = device_of(loaded);
   const std::string text = platform_text({.name = loaded.experiment.name,
                                           .sites = parse_devices(fmt::format("{}:{}", device, workers), 1),
-                                          .within = within,
-                                          .between = {},
-                                          .latency = {},
-                                          .model = {},
-                                          .dataset = {},
-                                          .algorithm = {},
-                                          .nvlink = {},
-                                          .object_store = {},
-                                          .storage = {}});
+                                          .within = within});
   const fs::path folder = default_out(loaded.experiment.name, "platforms");
   fs::create_directories(folder);
   const fs::path path = folder / fmt::format("{}-{}-{}.xml", workers, device, within);
-  std::ofstream file(path);
-  file << text;
-  if (!file.flush()) throw WorldError("cannot write " + path.string());
+  write_whole_file(path.string(), text);
   return fs::absolute(path).lexically_normal().string();
 }
 
@@ -262,16 +252,16 @@ std::string write_vary_suite(const JobOptions& job, const ClusterOptions& cluste
   }
   const fs::path folder = default_out(loaded.experiment.name, "platforms");
   const fs::path path = folder / fmt::format("{}-{}.yaml", loaded.experiment.name, what);
-  std::ofstream file(path);
-  file << fmt::format(
-      "# What other {0} would do, written by `tandem study --vary {0}`.\n"
-      "experiments: {1}\n"
-      "set: {{placement.workers: '[]', placement.worker_count: 0, placement.servers: '[server]'}}\n"
-      "grid:\n"
-      "  platform: [{2}]\n{3}",
-      what, fs::absolute(job.experiment_file).lexically_normal().string(), fmt::join(platforms, ", "),
-      compression);
-  if (!file.flush()) throw WorldError("cannot write " + path.string());
+  write_whole_file(
+      path.string(),
+      fmt::format(
+          "# What other {0} would do, written by `tandem study --vary {0}`.\n"
+          "experiments: {1}\n"
+          "set: {{placement.workers: '[]', placement.worker_count: 0, placement.servers: '[server]'}}\n"
+          "grid:\n"
+          "  platform: [{2}]\n{3}",
+          what, fs::absolute(job.experiment_file).lexically_normal().string(), fmt::join(platforms, ", "),
+          compression));
   return path.string();
 }
 

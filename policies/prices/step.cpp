@@ -6,9 +6,13 @@
 namespace tandem::prices {
 
 Seconds end_of_buckets(std::span<const Bucket> buckets, Seconds computed) {
-  Seconds end{0.0};
-  for (const Bucket& bucket : buckets) end = std::max(bucket.ready, end) + bucket.exchange;
-  return std::max(end, computed);
+  Seconds free{0.0}, end = computed;
+  for (const Bucket& bucket : buckets) {
+    const Seconds start = std::max(bucket.ready, free);
+    free = start + bucket.busy.value_or(bucket.exchange);
+    end = std::max(end, start + bucket.exchange + bucket.latency);
+  }
+  return end;
 }
 
 double hits_of_kept(double held) { return std::clamp(held, 0.0, 1.0); }

@@ -2,6 +2,7 @@
 // that arrive meanwhile.
 #pragma once
 
+#include <optional>
 #include <span>
 
 #include "policies/vocabulary/units.hpp"
@@ -10,11 +11,13 @@ namespace tandem::prices {
 
 struct Bucket {
   Seconds ready;     ///< when its gradients are computed, since the step began
-  Seconds exchange;  ///< of the bucket alone
+  Seconds exchange;  ///< of the bucket alone, without latency
+  Seconds latency{0.0};
+  std::optional<Seconds> busy = {};  ///< of the exchange, for which the next bucket waits; none: all of it
 };
 
-/// When the last bucket has been exchanged, one after the other; but not before `computed`. Exact if
-/// computation and exchange do not slow each other down.
+/// When the last bucket has been exchanged, one after the other, where latencies pass while others move; but
+/// not before `computed`. Exact if computation and exchange do not slow each other down.
 Seconds end_of_buckets(std::span<const Bucket> buckets, Seconds computed);
 
 /// Share of samples that a cache of this share of the data set holds when they are asked for, in warm epochs.

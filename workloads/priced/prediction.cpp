@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <span>
 #include <utility>
 
+#include "policies/prices/step.hpp"
 #include "policies/prices/throughput.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "workloads/priced/server_rounds.hpp"
@@ -36,25 +38,6 @@ void check_form(const Job& job) {
     has_no_form("physics.network profile");
 }
 
-/// The exchange of a bucket that is alone.
-struct BucketTime {
-  Seconds latency;
-  Seconds moving;
-  Seconds busy;  ///< of the moving, for which it surely keeps other buckets from the network
-};
-
-/// Buckets follow one another through the network, each for so long; latencies pass meanwhile.
-Seconds end_of_exchanges(std::span<const Seconds> ready, std::span<const BucketTime> times,
-                         Seconds BucketTime::*taken) {
-  Seconds free{0.0}, end{0.0};
-  for (std::size_t bucket = 0; bucket < times.size(); ++bucket) {
-    const Seconds start = std::max(free, ready[bucket]);
-    free = start + times[bucket].*taken;
-    end = std::max(end, start + times[bucket].moving + times[bucket].latency);
-  }
-  return end;
-}
-
 class Predictor {
  public:
   Predictor(const Job& job, const platforms::Network& network)
@@ -79,22 +62,28 @@ class Predictor {
   // ---- All-reduce ----
 
   void over_all_reduce() {
-    std::vector<BucketTime> times;
-    for (std::size_t bucket = 0; bucket < job_.model().buckets.size(); ++bucket)
-      times.push_back(time_of_sum(bucket));
-    std::vector<Seconds> ready(times.size(), Seconds(0.0));
-    const bool may_overlap = plan_.overlaps_backward() && plan_.payload() == sync::Payload::gradient;
-    for (const WorkerTimes& of : classes_) {
-      const auto own = may_overlap ? of.ready() : std::vector<Seconds>(ready.size(), of.computing());
-      for (std::size_t bucket = 0; bucket < ready.size(); ++bucket)
-        ready[bucket] = std::max(ready[bucket], own[bucket]);
-    }
     const Seconds computing = slowest_->computing(), update = last_update();
+    const bool may_overlap = plan_.overlaps_backward() && plan_.payload() == sync::Payload::gradient;
+    std::vector<prices::Bucket> sums;
+    std::map<std::pair<std::string, std::int64_t>, prices::Bucket> known;  // many buckets are of one size
+    for (std::size_t bucket = 0; bucket < job_.model().buckets.size(); ++bucket) {
+      const std::string& collective = plan_.all_reduce()->collectives[bucket];
+      const std::int64_t elements = plan_.summed_elements()[bucket];
+      const auto [sum, is_new] = known.try_emplace({collective, elements});
+      if (is_new) sum->second = time_of_sum(collective, elements);
+      sums.push_back(sum->second);
+      for (const WorkerTimes& of : classes_)
+        sums.back().ready = std::max(sums.back().ready, may_overlap ? of.ready()[bucket] : of.computing());
+    }
+    found_.fastest = prices::end_of_buckets(sums, computing) + update;
     const bool waits = sums_wait_for_device();
-    const std::vector<Seconds> latest = waits ? std::vector<Seconds>(ready.size(), computing) : ready;
-    found_.fastest = std::max(computing, end_of_exchanges(ready, times, &BucketTime::busy)) + update;
-    found_.slowest = std::max(computing, end_of_exchanges(latest, times, &BucketTime::moving)) + update;
-    found_.round = found_.slowest;
+    Seconds all{0.0};
+    for (prices::Bucket& sum : sums) {
+      sum.busy.reset();
+      if (waits) sum.ready = computing;
+      all += sum.exchange;
+    }
+    found_.round = found_.slowest = prices::end_of_buckets(sums, computing) + update;
     found_.origin = fmt::format(
         "{}{}", waits ? "sums wait for the backward pass on processors, at most until its end; " : "",
         "a bucket follows the one before");
@@ -102,15 +91,11 @@ class Predictor {
     part("all-reduce", found_.round - computing - update);
     part("update of the workers", update);
     limit_by_computing();
-    Seconds busy{0.0};
-    for (const BucketTime& of : times) busy += of.moving;
-    limit("the all-reduce", busy);
+    limit("the all-reduce", all);
   }
 
-  /// As its schedule does it, priced on the network; a library's, as simulations price it.
-  BucketTime time_of_sum(std::size_t bucket) const {
-    const std::int64_t elements = plan_.summed_elements()[bucket];
-    const std::string& collective = plan_.all_reduce()->collectives[bucket];
+  /// As its schedule does it, priced on the network; a library's, as simulations price it. Ready at 0.
+  prices::Bucket time_of_sum(const std::string& collective, std::int64_t elements) const {
     const auto price = [&](const std::string& name, std::int64_t of) {
       if (found_.workers == 1) return Seconds(0.0);
       if (name == native_all_reduce) {
@@ -121,15 +106,16 @@ class Predictor {
       setting.collective = name;
       return plan_and_price(setting, network_).time;
     };
-    const auto moving = [&](const std::string& name) {
+    const auto alone = [&](const std::string& name) {
       const Seconds all = price(name, elements);
       const Seconds latency = std::min(all, price(name, std::min<std::int64_t>(elements, found_.workers)));
-      return BucketTime{latency, all - latency, all - latency};
+      return prices::Bucket{.ready = {}, .exchange = all - latency, .latency = latency};
     };
-    BucketTime time = moving(collective);
+    prices::Bucket sum = alone(collective);
     // A tree does not use all links all the time; a ring does, and no sum moves fewer bytes.
-    if (collective != native_all_reduce) time.busy = std::min(time.busy, moving("ring").moving);
-    return time;
+    if (collective != native_all_reduce && collective != "ring")
+      sum.busy = std::min(sum.exchange, alone("ring").exchange);
+    return sum;
   }
 
   /// A processor does one thing at a time.

@@ -48,6 +48,7 @@ inline const std::vector<Layer>& layers_of_policies() {
       {"policies/cache/", {"policies/vocabulary/", "policies/sampling/sampler.hpp", "policies/cache/"}, {}},
       {"policies/checkpointing/", {"policies/vocabulary/", "policies/checkpointing/"}, {}},
       {"policies/money/", {"policies/vocabulary/", "policies/money/"}, {}},
+      {"policies/planning/", {"policies/vocabulary/", "policies/planning/"}, {}},
       {"policies/provisioning/", {"policies/vocabulary/", "policies/provisioning/"}, {}},
       {"policies/recovery/",
        {"policies/vocabulary/", "policies/provisioning/policy.hpp", "policies/recovery/"},

@@ -39,15 +39,15 @@ std::int64_t rounds_between_commits(const Job& job) {
 class Course {
  public:
   Course(const Job& job, const LifeSetting& setting, const CommitTimes& commit, std::int64_t every,
-         std::uint64_t seed)
-      : job_(job), setting_(setting), commit_(commit), every_(every), seed_(seed) {
+         std::uint64_t seed, double slower)
+      : job_(job), setting_(setting), commit_(commit), every_(every), seed_(seed), slower_(slower) {
     for (const Rank worker : job.roster().workers()) hosts_.push_back(job.roster().host_of(worker));
   }
 
   Life undisturbed() {
     std::vector<int> all;
     for (int slot = 0; slot < std::ssize(job_.roster().first_workers()); ++slot) all.push_back(slot);
-    const Seconds round = setting_.round(all);
+    const Seconds round = round_of(all);
     train(all, Seconds(0.0), round, 0, setting_.rounds);
     return ended(time_of(round, 0, setting_.rounds));
   }
@@ -65,12 +65,12 @@ class Course {
     double done = 0.0;
     for (int events = 0; life_.gave_up.empty(); ++events) {
       const std::vector<int> working = at_work(members);
-      const Seconds round = working.empty() ? Seconds(0.0) : with_commits(setting_.round(working));
+      const Seconds round = working.empty() ? Seconds(0.0) : with_commits(round_of(working));
       const auto next = members.next();
       const Seconds end = now + round * (static_cast<double>(setting_.rounds) - done);
       const bool ends = !working.empty() && (!next || end <= *next);
-      if (!ends && (!next || members.waits_in_vain(now))) return give_up("no machine can come up any more");
-      if (events > most_events) return give_up("machines depart faster than the job advances");
+      if (!ends && (!next || members.waits_in_vain(now))) return give_up("no machine can come up any more", now);
+      if (events > most_events) return give_up("machines depart faster than the job advances", now);
       const Seconds until = ends ? end : std::max(now, *next);
       const double rounds = working.empty() ? 0.0 : (until - now) / round;
       for (const int slot : working) add_work(slot, now, until - now, rounds);
@@ -79,6 +79,7 @@ class Course {
       if (ends) break;
       note(members, members.take());
     }
+    if (!life_.gave_up.empty()) return give_up(life_.gave_up, now);
     // Those between the rounds are in their durations.
     life_.commits = commits_after(0, setting_.rounds);
     if (every_ > 0 && job_.checkpoints().commits.at_end) now += commit_.write;
@@ -92,12 +93,14 @@ class Course {
       RestartSteward steward(machines(), make_recovery_policy(job_), hosts_);
       return generations(steward);
     } catch (const WorldError& error) {
-      return give_up(error.what());
+      return give_up(error.what(), last_);
     }
   }
 
  private:
   static constexpr int most_events = 1'000'000;
+
+  Seconds round_of(const std::vector<int>& slots) const { return setting_.round(slots) * slower_; }
 
   Machines machines() const {
     return {job_.spec().experiment.transience, fates_of(job_, seed_), hosts_.size()};
@@ -108,15 +111,15 @@ class Course {
     std::optional<Seconds> launched;
     std::int64_t round = 0;
     for (std::int64_t number = 0;; ++number) {
-      const Seconds duration = setting_.round(steward.members());
+      const Seconds duration = round_of(steward.members());
       life_.generations.push_back(
           {.number = number, .launched = launched.value_or(Seconds(0.0)), .began = began, .round = round});
       const Seconds start = began + (round > 0 ? commit_.read : Seconds(0.0));
       const Seconds done = start + time_of(duration, round, setting_.rounds);
       const auto& end = steward.end_of_generation();
+      life_.journal.membership = steward.membership();
       if (!end || done <= end->at) {
         train(steward.members(), start, duration, round, setting_.rounds);
-        life_.journal.membership = steward.membership();
         return ended(done);
       }
       const std::int64_t kept = committed_by(end->at - start, duration, round);
@@ -126,7 +129,9 @@ class Course {
       life_.generations.back().ended = end->how ? "a machine departed" : "a machine came up";
       if (number >= job_.spec().experiment.recovery.restarts)
         return give_up("it starts again more than " + std::to_string(number) +
-                       " times (recovery.restarts)");
+                           " times (recovery.restarts)",
+                       end->at);
+      last_ = end->at;
       launched = steward.begin_next();
       began = *launched + job_.spec().experiment.recovery.launch;
     }
@@ -234,9 +239,9 @@ class Course {
     return std::move(life_);
   }
 
-  Life give_up(std::string why) {
+  Life give_up(std::string why, Seconds now) {
     life_.gave_up = std::move(why);
-    return std::move(life_);
+    return ended(now);
   }
 
   const Job& job_;
@@ -244,7 +249,9 @@ class Course {
   const CommitTimes& commit_;
   std::int64_t every_;
   std::uint64_t seed_;
+  double slower_;
   std::vector<std::string> hosts_;  ///< by slot
+  Seconds last_{0.0};               ///< when the last generation ended
   Life life_ = {};
 };
 
@@ -291,8 +298,8 @@ JobLife::JobLife(const Job& job, LifeSetting setting) : job_(job), setting_(std:
   if (every_ > 0) commit_ = commit_times(job);
 }
 
-Life JobLife::live(std::uint64_t seed) const {
-  Course course(job_, setting_, commit_, every_, seed);
+Life JobLife::live(std::uint64_t seed, double slower) const {
+  Course course(job_, setting_, commit_, every_, seed, slower);
   switch (continuation_of(job_)) {
     case Continuation::in_place:
       return course.in_place();

@@ -40,7 +40,7 @@ struct LifeSetting {
 };
 
 struct Life {
-  Seconds makespan;
+  Seconds makespan;  ///< or when it gave up
   /// The members, and for each worker one step in the place of all those that it does between two changes.
   Journal journal;
   std::vector<LaunchRecord> generations;  ///< of a job that starts again
@@ -57,8 +57,8 @@ class JobLife {
   JobLife(const Job& job, LifeSetting setting);
 
   /// The fates of the machines follow from the seed alone; those of the job itself from the seed of its
-  /// experiment.
-  Life live(std::uint64_t seed) const;
+  /// experiment. `slower`: factor on the duration of rounds.
+  Life live(std::uint64_t seed, double slower = 1.0) const;
 
   /// None: the job does not commit.
   const CommitTimes& commit() const { return commit_; }

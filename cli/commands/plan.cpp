@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <limits>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 #include <tuple>
@@ -263,6 +264,7 @@ void find_dearer(const Lattice& lattice, const PlanResult& result, Sensitivity& 
 void write_plan(const Lattice& lattice, const PlanResult& result) {
   const Configuration& chosen = lattice.configurations()[result.lived.front().number];
   const Experiment experiment = lattice.experiment_of(chosen, "platform.xml");
+  write_whole_file(result.folder + "/plan.json", plan_document(lattice, result).dump(2) + '\n');
   write_whole_file(result.folder + "/platform.xml", lattice.platform_of(chosen));
   write_whole_file(result.folder + "/table.csv", plan_csv(lattice, result));
   write_whole_file(result.folder + "/experiment.yaml",

@@ -1,6 +1,6 @@
 // The server side of K-batch-sync and Rennala SGD. It collects gradients of the current model from any
 // worker. A fixed number of them makes one update. Gradients of older models are dropped. Every push is
-// answered immediately, so no worker waits. The weight of a gradient is the number of its samples, as in BSP
+// answered immediately, so no worker waits; without the model if the worker has it. The weight of a gradient is the number of its samples, as in BSP
 // and K-sync.
 #pragma once
 

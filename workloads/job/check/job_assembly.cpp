@@ -7,12 +7,14 @@
 #include "workloads/experiment/overrides.hpp"
 #include "workloads/job/placement/cache_rates.hpp"
 #include "workloads/job/plan/all_reduce_plan.hpp"
+#include "workloads/job/plan/data_plan.hpp"
 
 namespace tandem {
 namespace {
 
 LoadedJob placed(Experiment experiment, const Locate& locate, PlatformReader& platforms) {
   platforms::Description platform = platforms.platform(experiment.platform);
+  resolve_cache_capacity(experiment);
   resolve_placement(experiment, platform, locate);
   const auto hosts = hosts_of_cache_rates(experiment);
   set_cache_rates(experiment, platform,

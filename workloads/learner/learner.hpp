@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -22,6 +23,8 @@ class ComputeDevice;
 struct EvaluationResult {
   double accuracy = 0.0;  ///< correct / total
   double loss = 0.0;      ///< mean over samples
+  /// Samples whose class is among the five largest outputs / total; NaN for at most five classes.
+  double top5_accuracy = std::numeric_limits<double>::quiet_NaN();
 };
 
 /// Samples that an evaluation computes together.

@@ -10,7 +10,13 @@
 namespace tandem {
 
 template <>
-struct Fields<EvaluationRecord> : Columns<EvaluationRecord> {};
+struct Fields<EvaluationRecord> {
+  static void visit(auto& e, auto&& field) {
+    Columns<EvaluationRecord>::visit(e, [&](const std::string& name, auto& value) {
+      field(name, value, name == "top5_accuracy" ? Key::added : Key::required);
+    });
+  }
+};
 
 template <>
 struct Fields<TimeStatistics> {

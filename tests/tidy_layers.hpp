@@ -35,7 +35,7 @@ inline const std::vector<Layer>& layers_of_policies() {
       {"policies/collectives/", {"policies/vocabulary/", "policies/collectives/"}, {}},
       {"policies/compression/",
        {"policies/vocabulary/", "policies/collectives/element.hpp", "policies/compression/"},
-       {}},
+       {"zstd.h"}},
       {"policies/sharding/",
        {"policies/vocabulary/", "policies/collectives/schedule.hpp", "policies/sharding/"},
        {}},

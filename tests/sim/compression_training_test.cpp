@@ -229,7 +229,7 @@ TEST_P(PackedModel, IsThatOfUncompressedGradients) {
   train(made);
   EXPECT_EQ(final_model(), model_in("plain"));
 }
-INSTANTIATE_TEST_SUITE_P(Of, PackedModel, ::testing::Values("mlp", "resnet20"));
+INSTANTIATE_TEST_SUITE_P(Of, PackedModel, ::testing::Values("mlp", "resnet32"));
 
 /// With modelled mathematics, each message has the stated share of the bytes, after its length.
 TEST_F(Compressed, ModelledPackedGradientsHaveTheStatedRatio) {

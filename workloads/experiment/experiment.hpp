@@ -61,7 +61,7 @@ struct Experiment {
     }
     Precision precision = Precision::fp32;  ///< of real mathematics
     bool deterministic = true;              ///< real mathematics: the same bits in every run on a device
-    std::string initial;                    ///< checkpoint to start from; empty: from the seed
+    std::string initial;                    ///< model to start from; empty: from the seed
     OnNonFinite non_finite = OnNonFinite::stop;
     // Only for model "synthetic": a model given by its sizes. Modelled math only.
     std::int64_t synthetic_parameters = 1'000'000;

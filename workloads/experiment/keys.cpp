@@ -96,7 +96,8 @@ std::vector<ExperimentKey> workload_keys() {
        "real mathematics gives the same bits in every run on the same device; false: cuDNN tries algorithms "
        "and chooses the fastest"},
       {KEY(workload.initial), file(),
-       "checkpoint to start from; empty: random initial parameters, drawn from the seed"},
+       "model to start from: a checkpoint; the results of a job, whose last model it is; or a TorchScript file "
+       "with tensors of the same names and shapes. Empty: random initial parameters, drawn from the seed"},
       {KEY(workload.synthetic_parameters), at_least(1), "model synthetic: number of parameters"},
       {KEY(workload.synthetic_forward), at_least(0), "model synthetic: work of the forward pass, per sample"},
       {KEY(workload.synthetic_backward), at_least(0),

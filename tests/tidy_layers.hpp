@@ -94,7 +94,7 @@ inline const std::vector<Layer>& layers_of_inputs() {
       {"workloads/data/",
        {"policies/cache/", "policies/sampling/", "policies/vocabulary/", "workloads/files/",
         "workloads/data/"},
-       {"fmt/", "zlib.h", "zstd.h", "spng.h", "turbojpeg.h", "sys/", "unistd.h", "fcntl.h"}},
+       {"fmt/", "zlib.h", "zstd.h", "spng.h", "turbojpeg.h", "matio.h", "dlfcn.h", "sys/", "unistd.h", "fcntl.h"}},
       {"workloads/trace/", {"policies/vocabulary/", "workloads/trace/"}, {"nlohmann/", "zlib.h"}},
       {"workloads/experiment/",
        {"policies/vocabulary/", "workloads/experiment/"},

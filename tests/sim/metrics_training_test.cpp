@@ -110,22 +110,25 @@ TEST_F(Metrics, ShardsReceiveInTotalWhatWorkersSend) {
   EXPECT_EQ(traffic.received, traffic.sent) << "each push is answered with the model";
 }
 
-/// One worker pushes nine gradients, three for each update. Two of three replies bring no model.
-TEST_F(Metrics, RepliesBringTheModelOnlyWhereItHasChanged) {
-  for (const auto& [algorithm, option] : {std::pair("k-batch-sync", "k"), std::pair("rennala", "b")}) {
-    const Traffic traffic =
-        traffic_of(train_paced(algorithm, {1}, 9, {{option, std::int64_t{3}}}, 3, true));
-    EXPECT_EQ(traffic.sent, 9 * job_->model().bytes().count()) << algorithm;
-    EXPECT_EQ(traffic.received, 3 * job_->model().bytes().count()) << algorithm;
-  }
-}
-
 /// An algorithm with options that make it drop or delay pushes.
 struct Strict {
   const char* algorithm;
   std::map<std::string, OptionValue> options;
 };
 void PrintTo(const Strict& value, std::ostream* out) { *out << value.algorithm; }
+
+class RepliesWithoutModel : public Metrics, public ::testing::WithParamInterface<Strict> {};
+
+/// One worker pushes nine gradients, three for each update. Two of three replies bring no model.
+TEST_P(RepliesWithoutModel, BringItOnlyWhereItHasChanged) {
+  const Traffic traffic =
+      traffic_of(train_paced(GetParam().algorithm, {1}, 9, GetParam().options, 3, true));
+  EXPECT_EQ(traffic.sent, 9 * job_->model().bytes().count());
+  EXPECT_EQ(traffic.received, 3 * job_->model().bytes().count());
+}
+INSTANTIATE_TEST_SUITE_P(Algorithms, RepliesWithoutModel,
+                         ::testing::Values(Strict{"k-batch-sync", {{"k", std::int64_t{3}}}},
+                                           Strict{"rennala", {{"b", std::int64_t{3}}}}));
 
 class EverySample : public Metrics, public ::testing::WithParamInterface<Strict> {
  protected:

@@ -107,7 +107,7 @@ inline const std::vector<Layer>& layers_of_inputs() {
       {"workloads/learner/",
        {"policies/vocabulary/", "workloads/files/", "workloads/vectors/", "workloads/data/",
         "workloads/model/", "workloads/learner/"},
-       {"torch/", "ATen/", "c10/", "nlohmann/", "fmt/", "dlfcn.h", "unistd.h"}},
+       {"torch/", "ATen/", "c10/", "caffe2/serialize/", "nlohmann/", "fmt/", "dlfcn.h", "unistd.h"}},
       {"workloads/cost/",
        {"policies/", "platforms/description", "workloads/context.hpp", "workloads/experiment/",
         "workloads/model/", "workloads/cost/"},

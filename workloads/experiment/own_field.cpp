@@ -1,11 +1,10 @@
 #include "workloads/experiment/own_field.hpp"
 
-#include <fmt/format.h>
-
 #include <charconv>
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "policies/vocabulary/quantity_text.hpp"
@@ -16,6 +15,11 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr int most_loaders = 1024;
+
+std::string percent_text(double percent) {
+  char buffer[32];
+  return std::string(buffer, std::to_chars(buffer, buffer + sizeof buffer, percent).ptr) + '%';
+}
 
 /// "12.5%". None: another text.
 std::optional<double> parse_percent(std::string_view text) {
@@ -69,7 +73,7 @@ OwnField background_field(Experiment::Data& data) {
   std::string type;
   for (const auto& choice : choice_names<BackgroundReads>) type += std::string(choice.name) + " | ";
   return {.address = &data.background,
-          .type = type + fmt::format("integer >= 1 and <= {}", most_loaders),
+          .type = type + "integer >= 1 and <= " + std::to_string(most_loaders),
           .get = get,
           .written = get,
           .set = [&data](const Json& value) { return set_background(data, value); }};
@@ -77,7 +81,7 @@ OwnField background_field(Experiment::Data& data) {
 
 OwnField capacity_field(Experiment::Data& data) {
   const auto value = [&data](const Json& size) {
-    return data.cache_percent > 0.0 ? Json(fmt::format("{}%", data.cache_percent)) : size;
+    return data.cache_percent > 0.0 ? Json(percent_text(data.cache_percent)) : size;
   };
   return {.address = &data.cache_capacity,
           .type = "size >= 0 (like 4MiB) | 0% to 100% of the training samples' bytes",

@@ -101,7 +101,9 @@ std::string accuracy_text(const Journal& journal, double rounds) {
   if (journal.evaluations.empty()) return "";
   const EvaluationRecord& last = journal.evaluations.back();
   if (std::isnan(last.accuracy)) return "";
-  return fmt::format(", test accuracy {:.3f} after round {} of {}", last.accuracy, last.round,
+  const std::string top5 =
+      std::isnan(last.top5_accuracy) ? "" : fmt::format(" (top-5 {:.3f})", last.top5_accuracy);
+  return fmt::format(", test accuracy {:.3f}{} after round {} of {}", last.accuracy, top5, last.round,
                      rounds_text(rounds));
 }
 

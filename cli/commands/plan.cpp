@@ -2,7 +2,8 @@
 //
 // 1. Offers that cannot do the job, or that another one dominates, are left out.
 // 2. Every number of machines of every other offer, with every way to exchange, is priced in closed form.
-// 3. The front of these estimates, and what is near it, is lived through with Monte Carlo. Configurations share
+// 3. The front of these estimates, and what is near it, is lived through with Monte Carlo. Configurations
+// share
 //    the fates of machines, so that their differences do not depend on luck.
 // 4. The cheapest one that meets the goal is chosen. Fresh fates give the printed figures, because those with
 //    which it was chosen are too good.
@@ -65,8 +66,7 @@ planning::Goal goal_of(const PlanOptions& options) {
 /// The variants, or the one that was named; without variants the experiment itself.
 std::vector<Way> ways_of(const PlanOptions& options, PlatformCache& platforms) {
   const LoadedJob base = load_job(options.job, platforms);
-  if (!options.job.variant.empty() || base.experiment.variants.empty())
-    return {{options.job.variant, base}};
+  if (!options.job.variant.empty() || base.experiment.variants.empty()) return {{options.job.variant, base}};
   std::vector<Way> ways;
   for (const auto& [name, overrides] : base.experiment.variants) {
     JobOptions of_variant = options.job;
@@ -111,7 +111,8 @@ class Lives {
   Lives(Lattice& lattice, const std::vector<std::size_t>& numbers, const planning::Goal& goal,
         std::uint64_t seed)
       : goal_(goal), seed_(seed), numbers_(numbers) {
-    for (const std::size_t number : numbers) jobs_.push_back(lattice.job_of(lattice.configurations()[number]));
+    for (const std::size_t number : numbers)
+      jobs_.push_back(lattice.job_of(lattice.configurations()[number]));
     outcomes_.resize(jobs_.size());
     for (const auto& job : jobs_) is_certain_.push_back(job->is_certain());
   }
@@ -166,7 +167,8 @@ class Lives {
       std::vector<planning::Outcome> outcomes;
       const std::size_t i = best();
       const int draws = is_certain_[i] ? 1 : first_draws;
-      for (int draw = 0; draw < draws; ++draw) outcomes.push_back(jobs_[i]->outcome(seed_of("plan", draw), slower));
+      for (int draw = 0; draw < draws; ++draw)
+        outcomes.push_back(jobs_[i]->outcome(seed_of("plan", draw), slower));
       return planning::figures_of(outcomes, goal_, is_certain_[i]).meets_goal;
     };
     if (!meets(1.0) || meets(most)) return std::nullopt;
@@ -276,8 +278,8 @@ int plan(const PlanOptions& options) {
   PlatformCache platforms;
   const ChosenOffers offers = offers_of(options.offers);
   for (const auto& warning : offers.warnings) print_warning(warning);
-  Lattice lattice(ways_of(options, platforms), {.most_machines = options.most_machines,
-                                                .regions = words_of_list(options.regions)});
+  Lattice lattice(ways_of(options, platforms),
+                  {.most_machines = options.most_machines, .regions = words_of_list(options.regions)});
   const Experiment& first = lattice.ways().front().loaded.experiment;
   PlanResult result{.name = first.name,
                     .goal = goal,
@@ -316,13 +318,13 @@ void add_plan(CLI::App& app, int& exit_code) {
   const auto options = std::make_shared<PlanOptions>();
   add_experiment_options(*command, options->job);
   command
-      ->add_option("--offers", options->offers,
-                   "Offers to choose from: words of `tandem list offers`, or FILE.csv, or \"FILE.csv: WORDS\"")
+      ->add_option(
+          "--offers", options->offers,
+          "Offers to choose from: words of `tandem list offers`, or FILE.csv, or \"FILE.csv: WORDS\"")
       ->required();
   command->add_option("--deadline", options->deadline, "Time in which the job has to end, such as 6h");
   command->add_option("--budget", options->budget, "Dollars that it may cost, such as 40");
-  command
-      ->add_option("--confidence", options->confidence, "Probability with which both are met, at least")
+  command->add_option("--confidence", options->confidence, "Probability with which both are met, at least")
       ->capture_default_str()
       ->check(CLI::Range(0.5, 0.999));
   command->add_option("--regions", options->regions, "Regions that are allowed, as offers name them: A,B");
@@ -332,7 +334,8 @@ void add_plan(CLI::App& app, int& exit_code) {
   command->footer(
       "The samples of the experiment are trained by any number of workers. Its variants are the ways to "
       "exchange among\n"
-      "which to choose. Machines of other roles stay as they are in its platform. The plan writes an experiment "
+      "which to choose. Machines of other roles stay as they are in its platform. The plan writes an "
+      "experiment "
       "and a\n"
       "platform that `tandem simulate` and `tandem run` take.\n"
       "Exit code 3: no way meets deadline and budget; the nearest one is printed and written.\n\n"

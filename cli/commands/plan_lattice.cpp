@@ -123,9 +123,16 @@ PlannedJob::PlannedJob(LoadedJob loaded, const platforms::Network& of_workers, R
 
 PlannedJob::Paid PlannedJob::live(std::uint64_t seed, double slower) const {
   Paid paid{.life = lives_.live(seed, slower), .ledger = money::Ledger()};
-  RunInfo info = info_;
-  info.generations = paid.life.generations;
-  paid.ledger = ledger_of(info, paid.life.journal, paid.life.makespan);
+  const auto bill = [&](const RunInfo& info) {
+    paid.ledger = ledger_of(info, paid.life.journal, paid.life.makespan);
+  };
+  if (paid.life.generations.empty()) {
+    bill(info_);
+  } else {
+    RunInfo info = info_;
+    info.generations = paid.life.generations;
+    bill(info);
+  }
   return paid;
 }
 
@@ -143,8 +150,8 @@ Lattice::Lattice(std::vector<Way> ways, Limits limits)
     auto& workload = way.loaded.experiment.workload;
     if (workload.has_measured_times() && workload.measured_on.empty())
       workload.measured_on = first_worker(way.loaded).device.name;
-    const Job job = tandem::make_job(way.loaded, "",
-                                     tandem::network_of_workers(way.loaded.experiment, platforms_));
+    const Job job =
+        tandem::make_job(way.loaded, "", tandem::network_of_workers(way.loaded.experiment, platforms_));
     if (all.empty()) samples_ = samples_of(job);
     commits_.push_back(job.checkpoints().commits.is_enabled() ? priced::commit_times(job).write
                                                               : Seconds(0.0));
@@ -216,9 +223,8 @@ std::string Lattice::why_not(const platforms::Offer& offer) const {
     return "not in --regions";
   if (!offer.is_spot) return "";
   if (offer.count > 1) return "lives are drawn for each worker, and this spot machine has several";
-  if (std::ranges::none_of(ways_, [](const Way& way) {
-        return way.loaded.experiment.transience.may_depart();
-      }))
+  if (std::ranges::none_of(ways_,
+                           [](const Way& way) { return way.loaded.experiment.transience.may_depart(); }))
     return "the experiment does not say how long spot machines live (transience.lifetime)";
   return "";
 }
@@ -325,12 +331,12 @@ void Lattice::expect(Configuration& configuration) const {
       Seconds interval = configuration.round * number_of(experiment.checkpoint.options.at("interval"));
       if (commit > Seconds(0.0)) {
         interval = checkpointing::optimal_interval(commit, between);
-        configuration.interval = std::clamp<std::int64_t>(
-            std::llround(interval / configuration.round), 1, std::max<std::int64_t>(1, configuration.rounds));
+        configuration.interval = std::clamp<std::int64_t>(std::llround(interval / configuration.round), 1,
+                                                          std::max<std::int64_t>(1, configuration.rounds));
       }
       const auto& transience = experiment.transience;
-      const Seconds down = (transience.detect + transience.start) * (1.0 / transience.time_scale) +
-                           experiment.recovery.launch;
+      const Seconds down =
+          (transience.detect + transience.start) * (1.0 / transience.time_scale) + experiment.recovery.launch;
       const int segments = static_cast<int>(std::max(1.0, std::ceil(work / interval)));
       time = checkpointing::job_time(work, segments, {.commit = commit, .load = commit, .downtime = down},
                                      between);

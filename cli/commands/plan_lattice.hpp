@@ -1,5 +1,5 @@
-// The configurations of a plan: offers x machines x ways to exchange, each priced in closed form, and lives of
-// the job with a configuration.
+// The configurations of a plan: offers x machines x ways to exchange, each priced in closed form, and lives
+// of the job with a configuration.
 #pragma once
 
 #include <cstdint>
@@ -118,8 +118,8 @@ class Lattice {
   PlatformCache platforms_;
   KeptMachines kept_;
   ScratchFolder folder_;
-  std::int64_t samples_ = 0;             ///< of the whole job
-  std::vector<Seconds> commits_;         ///< by way: duration of one
+  std::int64_t samples_ = 0;      ///< of the whole job
+  std::vector<Seconds> commits_;  ///< by way: duration of one
   std::map<Kind, PricedKind> kinds_;
   std::vector<Configuration> configurations_;
   std::vector<Excluded> excluded_;

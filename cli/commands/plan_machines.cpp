@@ -114,8 +114,7 @@ std::map<std::string, std::string> price_properties(const platforms::Offer& offe
 std::vector<std::string> RentedMachines::hosts() const {
   std::vector<std::string> names;
   for (int machine = 0; machine < machines; ++machine)
-    for (int device = 0; device < offer->count; ++device)
-      names.push_back(host_name(*offer, machine, device));
+    for (int device = 0; device < offer->count; ++device) names.push_back(host_name(*offer, machine, device));
   return names;
 }
 
@@ -154,8 +153,8 @@ std::string rented_platform(const RentedMachines& rented, const KeptMachines& ke
     }
   }
   return platforms::platform_xml(
-      fmt::format("{} x {}, written by tandem plan", rented.machines, offer.name()),
-      config_text(kept.config), "rented", kept.hosts.size() + rented.hosts().size(),
+      fmt::format("{} x {}, written by tandem plan", rented.machines, offer.name()), config_text(kept.config),
+      "rented", kept.hosts.size() + rented.hosts().size(),
       zone.hosts + zone.routers + zone.links + zone.routes);
 }
 

@@ -118,9 +118,9 @@ std::string sensitivity_text(const Lattice& lattice, const PlanResult& result, c
   const Sensitivity& found = result.sensitivity;
   std::string text;
   if (found.dearer)
-    text += fmt::format(
-        "its price is above ${}/h ({})", three_digits(of.offer->per_hour.dollars() * *found.dearer),
-        signed_percent(*found.dearer - 1.0));
+    text += fmt::format("its price is above ${}/h ({})",
+                        three_digits(of.offer->per_hour.dollars() * *found.dearer),
+                        signed_percent(*found.dearer - 1.0));
   if (found.dearer && found.then)
     text += fmt::format(", then {}, {}", machines_text(lattice.configurations()[*found.then]),
                         way_text(lattice, lattice.configurations()[*found.then]));
@@ -186,21 +186,22 @@ std::string plan_text(const Lattice& lattice, const PlanResult& result) {
     double cheapest = chosen.figures.mean_cost;
     for (const auto& lived : result.lived) cheapest = std::min(cheapest, lived.figures.mean_cost);
     if (result.goal.budget && result.goal.budget->dollars() < cheapest)
-      text += fmt::format("; the budget buys {} of the samples", percent(result.goal.budget->dollars() / cheapest));
+      text += fmt::format("; the budget buys {} of the samples",
+                          percent(result.goal.budget->dollars() / cheapest));
     text += '\n';
   }
   text += costs_text(chosen, result.is_met ? "The chosen one" : "The nearest one");
-  text += fmt::format("Binds: {}{}\n", of.binds,
-                      of.next.empty() ? ""
-                                      : fmt::format("; next: {}, at {} of its limit", of.next,
-                                                    percent(of.next_share)));
+  text += fmt::format(
+      "Binds: {}{}\n", of.binds,
+      of.next.empty() ? "" : fmt::format("; next: {}, at {} of its limit", of.next, percent(of.next_share)));
   text += sensitivity_text(lattice, result, of);
   if (result.resamples > 0)
     text += fmt::format("Chosen in {} of {} resamples\n", chosen.chosen_in, result.resamples);
   text += assumptions_text(lattice, of) + unpriced_text(lattice);
-  return text + fmt::format("Wrote {0}/experiment.yaml, {0}/platform.xml, {0}/table.csv. Next: tandem simulate "
-                            "{0}/experiment.yaml\n",
-                            result.folder);
+  return text + fmt::format(
+                    "Wrote {0}/experiment.yaml, {0}/platform.xml, {0}/table.csv. Next: tandem simulate "
+                    "{0}/experiment.yaml\n",
+                    result.folder);
 }
 
 nlohmann::json plan_document(const Lattice& lattice, const PlanResult& result) {
@@ -247,8 +248,8 @@ nlohmann::json plan_document(const Lattice& lattice, const PlanResult& result) {
 std::string plan_csv(const Lattice& lattice, const PlanResult& result) {
   csv::Writer writer;
   for (const char* column :
-       {"offer", "machines", "way", "rounds", "round_s", "commit_every", "expected_s", "expected_cost", "lives",
-        "median_s", "low_s", "high_s", "median_cost", "low_cost", "high_cost", "within", "lost_by"})
+       {"offer", "machines", "way", "rounds", "round_s", "commit_every", "expected_s", "expected_cost",
+        "lives", "median_s", "low_s", "high_s", "median_cost", "low_cost", "high_cost", "within", "lost_by"})
     writer.field(column);
   writer.end_row();
   std::map<std::size_t, const LivedConfiguration*> lived;

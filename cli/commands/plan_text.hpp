@@ -25,9 +25,9 @@ struct LivedConfiguration {
 
 /// What would change the choice.
 struct Sensitivity {
-  std::optional<double> dearer;          ///< factor on the price of the chosen machines; none: none known
-  std::optional<std::size_t> then;       ///< the configuration that is chosen then; none: no one
-  std::optional<double> slower;          ///< factor on rounds, from which the goal is missed
+  std::optional<double> dearer;     ///< factor on the price of the chosen machines; none: none known
+  std::optional<std::size_t> then;  ///< the configuration that is chosen then; none: no one
+  std::optional<double> slower;     ///< factor on rounds, from which the goal is missed
 };
 
 struct PlanResult {
@@ -37,7 +37,7 @@ struct PlanResult {
   bool is_met = false;
   Sensitivity sensitivity;
   int draws = 0, fresh = 0, resamples = 0;
-  double priced_s = 0.0;       ///< real time
+  double priced_s = 0.0;  ///< real time
   std::size_t offers = 0;
   std::string folder;
   std::vector<std::string> warnings;

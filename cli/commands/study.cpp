@@ -191,8 +191,12 @@ int study(const StudyOptions& options) {
   }
   const std::string out = options.job.out.empty() ? default_out(suite.name, "study") : options.job.out;
   const StudyManifest manifest{
-      std::filesystem::absolute(options.job.experiment_file).lexically_normal().string(), options.job.variant,
-      options.job.settings, options.input.only, validation::study_id(suite), options.fidelity};
+      std::filesystem::absolute(options.job.experiment_file).lexically_normal().string(),
+      options.job.variant,
+      options.job.settings,
+      options.input.only,
+      validation::study_id(suite),
+      options.fidelity};
   if (options.array.sbatch.is_wanted) {
     print_sbatch(study_script(suite, manifest, options.array, out));
     return exit_success;

@@ -16,9 +16,9 @@ namespace {
 
 void check_options(const SimulateOptions& options) {
   const std::pair<const char*, bool> given[] = {
-      {"--trace", options.trace},       {"--operations", options.operations},
+      {"--trace", options.trace},         {"--operations", options.operations},
       {"--decisions", options.decisions}, {"--requests", options.requests},
-      {"--losses", options.losses},     {"--resume", !options.resume.empty()}};
+      {"--losses", options.losses},       {"--resume", !options.resume.empty()}};
   for (const auto& [name, is_given] : given)
     if (is_given)
       throw ConfigError(std::string(name) +
@@ -44,7 +44,8 @@ std::vector<std::string> warnings_of(const Experiment& experiment) {
 void add_fidelity_option(CLI::App& command, std::string& fidelity, const std::vector<std::string>& values) {
   std::string text = "transfers: every message simulated; priced: rounds in closed form, without messages";
   if (values.size() > 2)
-    text += "; smpi: the ranks' own MPI code on SimGrid's MPI, as a witness between simulation and measurement";
+    text +=
+        "; smpi: the ranks' own MPI code on SimGrid's MPI, as a witness between simulation and measurement";
   command.add_option("--fidelity", fidelity, text)->capture_default_str()->check(CLI::IsMember(values));
 }
 
@@ -98,9 +99,8 @@ Simulated simulate_priced(LoadedJob loaded, const SimulateOptions& options, cons
                         .physics = priced::describe_closed_form(found, lives),
                         .warnings = warnings_of(loaded.experiment)};
   for (const auto& warning : run.warnings) print_warning(warning);
-  Simulated simulated{.info = describe_simulation(job, run, options),
-                      .journal = life.journal,
-                      .makespan = life.makespan};
+  Simulated simulated{
+      .info = describe_simulation(job, run, options), .journal = life.journal, .makespan = life.makespan};
   if (life.generations.size() > 1) simulated.info.generations = life.generations;
   simulated.priced = priced::summary_of(simulated.info, found, lives, life);
   if (options.keep)

@@ -1,7 +1,6 @@
 // Jobs in closed form: the time of a round from prices and links, and the life of the job from its machines.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <map>
 #include <string>
 #include <vector>

@@ -177,8 +177,8 @@ StudyEntry StudyRun::simulate_one(std::size_t i, const SimulateOptions& options)
   // Before this process simulates.
   if (suite_.study.stall) found = least_capacity(loaded, options, directory_of(i), *suite_.study.stall);
   const Simulated simulated = simulate_with_ensemble(loaded, options, directory_of(i), 1);
-  auto result = validation::study_result(
-      names_of(configuration), simulated.summary(), simulated.info, validation::binding(simulated.info, simulated.journal));
+  auto result = validation::study_result(names_of(configuration), simulated.summary(), simulated.info,
+                                         validation::binding(simulated.info, simulated.journal));
   result.command = command_of(words_of(suite_, configuration, fidelity_));
   add_least_capacity(std::move(found), suite_.study, result, result);
   return {.results = {std::move(result)}};

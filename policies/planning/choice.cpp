@@ -61,9 +61,8 @@ Figures figures_of(std::span<const Outcome> outcomes, const Goal& goal, bool is_
 std::vector<std::size_t> front(std::span<const Outcome> expected) {
   std::vector<std::size_t> order(expected.size());
   std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, {}, [&](std::size_t i) {
-    return std::tuple(expected[i].time.count(), expected[i].cost);
-  });
+  std::ranges::stable_sort(
+      order, {}, [&](std::size_t i) { return std::tuple(expected[i].time.count(), expected[i].cost); });
   std::vector<std::size_t> kept;
   for (const std::size_t i : order)
     if (kept.empty() || expected[i].cost < expected[kept.back()].cost) kept.push_back(i);

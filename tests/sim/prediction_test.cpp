@@ -93,21 +93,19 @@ void local_sgd(Experiment& experiment) {
   experiment.sync.options = {{"h", std::int64_t{4}}};
 }
 
-INSTANTIATE_TEST_SUITE_P(Jobs, Predictions,
-                         ::testing::Values(Case{"bsp_2", 2, 0.02, bsp}, Case{"bsp_8", 8, 0.02, bsp},
-                                           Case{"bsp_8_two_servers", 8, 0.02, two_servers},
-                                           Case{"bsp_8_after_backward", 8, 0.02, after_backward},
-                                           Case{"bsp_6_unequal", 6, 0.02, bsp, true},
-                                           Case{"bsp_8_varied", 8, 0.05, varied},
-                                           Case{"ring_2", 2, 0.02, summed_by("ring")},
-                                           Case{"ring_8", 8, 0.02, summed_by("ring")},
-                                           Case{"ring_6_unequal", 6, 0.02, summed_by("ring"), true},
-                                           Case{"halving_doubling_8", 8, 0.02, summed_by("halving-doubling")},
-                                           Case{"double_tree_8", 8, 0.3, summed_by("double-tree")},
-                                           Case{"native_8", 8, 0.02, summed_by("native")},
-                                           Case{"local_sgd_8", 8, 0.02, local_sgd},
-                                           Case{"asp_2", 2, 0.15, asp}, Case{"asp_12", 12, 0.4, asp}),
-                         [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Jobs, Predictions,
+    ::testing::Values(Case{"bsp_2", 2, 0.02, bsp}, Case{"bsp_8", 8, 0.02, bsp},
+                      Case{"bsp_8_two_servers", 8, 0.02, two_servers},
+                      Case{"bsp_8_after_backward", 8, 0.02, after_backward},
+                      Case{"bsp_6_unequal", 6, 0.02, bsp, true}, Case{"bsp_8_varied", 8, 0.05, varied},
+                      Case{"ring_2", 2, 0.02, summed_by("ring")}, Case{"ring_8", 8, 0.02, summed_by("ring")},
+                      Case{"ring_6_unequal", 6, 0.02, summed_by("ring"), true},
+                      Case{"halving_doubling_8", 8, 0.02, summed_by("halving-doubling")},
+                      Case{"double_tree_8", 8, 0.3, summed_by("double-tree")},
+                      Case{"native_8", 8, 0.02, summed_by("native")}, Case{"local_sgd_8", 8, 0.02, local_sgd},
+                      Case{"asp_2", 2, 0.15, asp}, Case{"asp_12", 12, 0.4, asp}),
+    [](const auto& info) { return info.param.name; });
 
 // ---- Transfers that share a link ----
 

@@ -69,7 +69,8 @@ class Course {
       const auto next = members.next();
       const Seconds end = now + round * (static_cast<double>(setting_.rounds) - done);
       const bool ends = !working.empty() && (!next || end <= *next);
-      if (!ends && (!next || members.waits_in_vain(now))) return give_up("no machine can come up any more", now);
+      if (!ends && (!next || members.waits_in_vain(now)))
+        return give_up("no machine can come up any more", now);
       if (events > most_events) return give_up("machines depart faster than the job advances", now);
       const Seconds until = ends ? end : std::max(now, *next);
       const double rounds = working.empty() ? 0.0 : (until - now) / round;
@@ -128,8 +129,7 @@ class Course {
       round = kept;
       life_.generations.back().ended = end->how ? "a machine departed" : "a machine came up";
       if (number >= job_.spec().experiment.recovery.restarts)
-        return give_up("it starts again more than " + std::to_string(number) +
-                           " times (recovery.restarts)",
+        return give_up("it starts again more than " + std::to_string(number) + " times (recovery.restarts)",
                        end->at);
       last_ = end->at;
       launched = steward.begin_next();

@@ -16,9 +16,9 @@ namespace tandem::priced {
 
 /// What training waits for.
 struct CommitTimes {
-  Seconds write;  ///< of all parts: servers first, then workers
-  Seconds read;   ///< of the last commit, by all ranks at the same time
-  Bytes size{0};  ///< of all parts
+  Seconds write;                          ///< of all parts: servers first, then workers
+  Seconds read;                           ///< of the last commit, by all ranks at the same time
+  Bytes size{0};                          ///< of all parts
   std::vector<std::string> without_disk;  ///< hosts of ranks with a part
 };
 /// Ranks of one host use its disk one after the other; without a disk they take no time.
@@ -47,7 +47,7 @@ struct Life {
   std::int64_t departures = 0;            ///< of machines of workers
   double lost_rounds = 0.0;               ///< that were done again
   std::int64_t commits = 0;
-  std::string gave_up;                    ///< why the job did not end; empty: it did
+  std::string gave_up;  ///< why the job did not end; empty: it did
 };
 
 class JobLife {

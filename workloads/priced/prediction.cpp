@@ -206,9 +206,9 @@ class Predictor {
       const double variation = of_step / std::sqrt(static_cast<double>(of.steps));
       const double sigma = std::sqrt(std::log1p(variation * variation));
       const Seconds median = of.computing() * std::exp(-sigma * sigma / 2);
-      spread.push_back({sigma > 0.0 ? prices::Spread::log_normal(median, sigma)
-                                    : prices::Spread::constant(of.computing()),
-                        static_cast<int>(of.workers.size())});
+      spread.push_back(
+          {sigma > 0.0 ? prices::Spread::log_normal(median, sigma) : prices::Spread::constant(of.computing()),
+           static_cast<int>(of.workers.size())});
     }
     const Seconds waiting = prices::mean_of_slowest(spread) - slowest_->computing();
     found_.round += waiting;

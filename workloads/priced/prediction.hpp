@@ -41,14 +41,14 @@ struct Prediction {
   Seconds slowest;
   Certainty certainty = Certainty::exact;  ///< of the duration
   std::string origin;                      ///< why
-  double samples_per_s = 0.0;  ///< of all workers
-  std::vector<Part> parts;     ///< of the round, one after the other
-  std::vector<Limit> limits;   ///< lowest first: the first one binds, the second one would be next
+  double samples_per_s = 0.0;              ///< of all workers
+  std::vector<Part> parts;                 ///< of the round, one after the other
+  std::vector<Limit> limits;         ///< lowest first: the first one binds, the second one would be next
   std::vector<WorkerTimes> classes;  ///< of equal workers
   int steps_per_round = 1;
   std::int64_t bytes_sent = 0, bytes_received = 0;  ///< by all workers in a round
-  std::int64_t rounds = 0;     ///< of the job; 0: it ends at a time
-  Seconds makespan;            ///< of all rounds; 0 if it ends at a time
+  std::int64_t rounds = 0;                          ///< of the job; 0: it ends at a time
+  Seconds makespan;                                 ///< of all rounds; 0 if it ends at a time
 };
 
 /// Refuses a job, and names the level that can predict it. Errors: ConfigError.
@@ -56,9 +56,9 @@ struct Prediction {
 
 /// The hosts between which it needs the network.
 std::vector<std::string> hosts_of_prediction(const Job& job);
-/// `network`: between these. Machines do not depart, and nothing is committed or evaluated. With physics.noise
-/// spread a round with a barrier waits for the slowest worker in the mean. Errors: ConfigError for jobs
-/// without a closed form, naming the key.
+/// `network`: between these. Machines do not depart, and nothing is committed or evaluated. With
+/// physics.noise spread a round with a barrier waits for the slowest worker in the mean. Errors: ConfigError
+/// for jobs without a closed form, naming the key.
 Prediction predict(const Job& job, const platforms::Network& network);
 
 }  // namespace tandem::priced

@@ -102,10 +102,9 @@ Summary summary_of(const RunInfo& info, const Prediction& found, const JobLife& 
   // The part of a round that is lost with a machine is left out.
   if (summary.membership && life.generations.empty()) summary.membership->lost_samples.reset();
   if (summary.commits)
-    summary.commits = CommitsSummary{
-        .count = static_cast<std::size_t>(life.commits),
-        .blocked = lives.commit().write * static_cast<double>(life.commits),
-        .bytes = lives.commit().size.count() * life.commits};
+    summary.commits = CommitsSummary{.count = static_cast<std::size_t>(life.commits),
+                                     .blocked = lives.commit().write * static_cast<double>(life.commits),
+                                     .bytes = lives.commit().size.count() * life.commits};
   return summary;
 }
 

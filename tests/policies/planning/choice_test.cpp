@@ -34,8 +34,8 @@ TEST(Choice, AClaimNeedsEnoughDraws) {
 
 TEST(Choice, FiguresOfOutcomes) {
   const double never = std::numeric_limits<double>::infinity();
-  const std::vector<Outcome> outcomes = {outcome(1, 10), outcome(3, 30), outcome(2, 20),
-                                         {Seconds(never), Money(50'000'000)}};
+  const std::vector<Outcome> outcomes = {
+      outcome(1, 10), outcome(3, 30), outcome(2, 20), {Seconds(never), Money(50'000'000)}};
   const Figures found = figures_of(outcomes, {.deadline = Seconds(3 * 3600), .budget = Money(20'000'000)});
   EXPECT_EQ(found.within, 0.5);
   EXPECT_EQ(found.time_s.median, 2.5 * 3600);

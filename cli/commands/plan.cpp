@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <limits>
 #include <memory>
@@ -159,25 +160,25 @@ class Lives {
     return all;
   }
 
-  /// The least factor on all rounds with which the best one misses the goal; none: it does not matter.
-  std::optional<double> slower_until_missed() const {
-    constexpr double most = 4.0;
-    if (!is_met() || (!goal_.deadline && !goal_.budget)) return std::nullopt;
-    const auto meets = [&](double slower) {
-      std::vector<planning::Outcome> outcomes;
-      const std::size_t i = best();
-      const int draws = is_certain_[i] ? 1 : first_draws;
-      for (int draw = 0; draw < draws; ++draw)
-        outcomes.push_back(jobs_[i]->outcome(seed_of("plan", draw), slower));
-      return planning::figures_of(outcomes, goal_, is_certain_[i]).meets_goal;
+  /// The factor on the duration of rounds (above 1), or on the lives of machines (below 1), up to which the
+  /// best one meets the goal and costs no more in the mean than the best one whose machines stay. None: it
+  /// hardly matters.
+  std::optional<double> break_even(double priced::Change::*what) const {
+    constexpr double most = 16.0, within = 1e-3;
+    if (!is_met()) return std::nullopt;
+    const bool shorter = what == &priced::Change::lives;
+    const auto holds = [&](double factor) {
+      priced::Change change;
+      change.*what = shorter ? 1.0 / factor : factor;
+      return is_choice_with(change);
     };
-    if (!meets(1.0) || meets(most)) return std::nullopt;
+    if (!holds(1.0) || holds(most)) return std::nullopt;
     double low = 1.0, high = most;
-    while (high - low > 1e-3) {
-      const double middle = (low + high) / 2;
-      (meets(middle) ? low : high) = middle;
+    while (high - low > within * low) {
+      const double middle = std::sqrt(low * high);
+      (holds(middle) ? low : high) = middle;
     }
-    return low;
+    return shorter ? 1.0 / low : low;
   }
 
  private:
@@ -190,6 +191,22 @@ class Lives {
     for (int draw = static_cast<int>(outcomes.size()); draw < draws; ++draw)
       outcomes.push_back(is_certain_[i] && draw > 0 ? outcomes.front()
                                                     : jobs_[i]->outcome(seed_of("plan", draw)));
+  }
+
+  bool is_choice_with(const priced::Change& change) const {
+    const std::size_t first = best();
+    std::vector<planning::Outcome> outcomes;
+    const int draws = is_certain_[first] ? 1 : first_draws;
+    for (int draw = 0; draw < draws; ++draw)
+      outcomes.push_back(jobs_[first]->outcome(seed_of("plan", draw), change));
+    const planning::Figures changed = planning::figures_of(outcomes, goal_, is_certain_[first]);
+    if (!changed.meets_goal) return false;
+    for (std::size_t i = 0; i < jobs_.size(); ++i) {
+      if (i == first || !is_certain_[i]) continue;
+      const auto other = planning::figures_of(std::vector(1, jobs_[i]->outcome(0, change)), goal_, true);
+      if (other.meets_goal && other.mean_cost < changed.mean_cost) return false;
+    }
+    return true;
   }
 
   void judge() {
@@ -299,7 +316,8 @@ int plan(const PlanOptions& options) {
   result.fresh = std::max(result.draws, most_draws);
   result.lived = lives.fresh(lattice, result.fresh);
   result.resamples = lives.depends_on_chance() ? resamples : 0;
-  result.sensitivity.slower = lives.slower_until_missed();
+  result.sensitivity.slower = lives.break_even(&priced::Change::rounds);
+  result.sensitivity.shorter = lives.break_even(&priced::Change::lives);
   find_dearer(lattice, result, result.sensitivity);
 
   const WriteLock lock = create_result_directory(result.folder, options.job.force);

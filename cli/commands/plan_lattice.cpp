@@ -121,8 +121,8 @@ PlannedJob::PlannedJob(LoadedJob loaded, const platforms::Network& of_workers, R
   info_.prices = all.prices;
 }
 
-PlannedJob::Paid PlannedJob::live(std::uint64_t seed, double slower) const {
-  Paid paid{.life = lives_.live(seed, slower), .ledger = money::Ledger()};
+PlannedJob::Paid PlannedJob::live(std::uint64_t seed, const priced::Change& change) const {
+  Paid paid{.life = lives_.live(seed, change), .ledger = money::Ledger()};
   const auto bill = [&](const RunInfo& info) {
     paid.ledger = ledger_of(info, paid.life.journal, paid.life.makespan);
   };
@@ -136,8 +136,8 @@ PlannedJob::Paid PlannedJob::live(std::uint64_t seed, double slower) const {
   return paid;
 }
 
-planning::Outcome PlannedJob::outcome(std::uint64_t seed, double slower) const {
-  const Paid paid = live(seed, slower);
+planning::Outcome PlannedJob::outcome(std::uint64_t seed, const priced::Change& change) const {
+  const Paid paid = live(seed, change);
   const bool ended = paid.life.gave_up.empty();
   return {ended ? paid.life.makespan : Seconds(std::numeric_limits<double>::infinity()), paid.ledger.cost()};
 }

@@ -55,9 +55,9 @@ class PlannedJob {
     priced::Life life;
     money::Ledger ledger;
   };
-  /// The same seed gives the same life. `slower`: factor on the duration of rounds.
-  Paid live(std::uint64_t seed, double slower = 1.0) const;
-  planning::Outcome outcome(std::uint64_t seed, double slower = 1.0) const;
+  /// The same seed gives the same life.
+  Paid live(std::uint64_t seed, const priced::Change& change = {}) const;
+  planning::Outcome outcome(std::uint64_t seed, const priced::Change& change = {}) const;
   /// No machine departs.
   bool is_certain() const { return !job_.spec().experiment.transience.may_depart(); }
 

@@ -124,9 +124,9 @@ std::string sensitivity_text(const Lattice& lattice, const PlanResult& result, c
   if (found.dearer && found.then)
     text += fmt::format(", then {}, {}", machines_text(lattice.configurations()[*found.then]),
                         way_text(lattice, lattice.configurations()[*found.then]));
-  if (found.slower)
-    text += fmt::format("{}rounds take {} longer, then it misses the goal", text.empty() ? "" : "; or ",
-                        percent(*found.slower - 1.0));
+  const auto more = [&](const std::string& reason) { text += (text.empty() ? "" : "; or ") + reason; };
+  if (found.slower) more("rounds take " + percent(*found.slower - 1.0) + " longer");
+  if (found.shorter) more("machines live " + percent(1.0 - *found.shorter) + " shorter");
   if (text.empty()) return "";
   return "Stays the choice until " + text + "\n";
 }
@@ -242,6 +242,7 @@ nlohmann::json plan_document(const Lattice& lattice, const PlanResult& result) {
           {"rows", rows},
           {"price_break_even", known(found.dearer)},
           {"rounds_break_even", known(found.slower)},
+          {"lives_break_even", known(found.shorter)},
           {"folder", result.folder}};
 }
 

@@ -27,7 +27,9 @@ struct LivedConfiguration {
 struct Sensitivity {
   std::optional<double> dearer;     ///< factor on the price of the chosen machines; none: none known
   std::optional<std::size_t> then;  ///< the configuration that is chosen then; none: no one
-  std::optional<double> slower;     ///< factor on rounds, from which the goal is missed
+  // Up to which the chosen one meets the goal, and costs no more than one whose machines stay:
+  std::optional<double> slower;   ///< factor on rounds
+  std::optional<double> shorter;  ///< factor on the lives of machines
 };
 
 struct PlanResult {

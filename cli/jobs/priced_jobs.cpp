@@ -89,7 +89,7 @@ Simulated simulate_priced(LoadedJob loaded, const SimulateOptions& options, cons
                                     .round = [&](const auto& slots) { return rounds.with(slots).round; },
                                     .work = priced::work_of_rounds(job, found)});
   const priced::Life life = lives.live(loaded.experiment.seed);
-  if (!life.gave_up.empty()) throw WorldError("the job gives up: " + life.gave_up);
+  if (!life.gave_up.empty()) throw WorldError(life.gave_up);
 
   const WriteLock lock = create_result_directory(out, options.force);
   if (options.keep) write_document(out + "/job.json", job);

@@ -150,11 +150,11 @@ class Lives : public ::testing::Test {
     made_.placement.servers = {"host-0"};
     made_.transience.lifetime = "fixed";
   }
-  priced::Life life(const priced::LifeSetting& setting) {
+  priced::Life life(const priced::LifeSetting& setting, const priced::Change& change = {}) {
     const Job job(made_, platforms::load_platform(file_.path()), folder_.path().string());
     const priced::JobLife lives(job, setting);
     commit_ = lives.commit();
-    return lives.live(1);
+    return lives.live(1, change);
   }
   testing::TemporaryPlatform file_;
   testing::TemporaryFolder folder_;
@@ -179,6 +179,9 @@ TEST_F(Lives, InPlaceTheOthersContinue) {
   const priced::Life replaced = life(steps);
   EXPECT_NEAR(replaced.makespan.count(), 275.0, 1e-9);
   EXPECT_EQ(replaced.departures, 2);
+  // Machines that live twice as long depart at 200 and 400 s; the first one is missed from 200 to 250 s.
+  EXPECT_NEAR(life(steps, {.lives = 2.0}).makespan.count(), 262.5, 1e-9);
+  EXPECT_NEAR(life(steps, {.rounds = 0.2}).makespan.count(), 50.0, 1e-9);
 }
 
 /// All start again from the last complete commit, when the departure was noticed (1 s), another machine has

@@ -12,6 +12,7 @@
 #include "workloads/job/plan/fates_of_job.hpp"
 #include "workloads/job/plan/machines_of_job.hpp"
 #include "workloads/job/plan/recovery_plan.hpp"
+#include "workloads/membership/generations/drawn_machines.hpp"
 #include "workloads/membership/restart_steward.hpp"
 #include "workloads/priced/prediction.hpp"
 
@@ -35,12 +36,39 @@ std::int64_t rounds_between_commits(const Job& job) {
   return *rounds;
 }
 
+/// The fates of others on a slower, or faster, clock.
+class StretchedFates final : public lifetimes::Fates {
+ public:
+  StretchedFates(std::unique_ptr<lifetimes::Fates> fates, double factor)
+      : fates_(std::move(fates)), factor_(factor) {}
+  double obtainable(std::size_t slot, double time) override {
+    return std::max(time, fates_->obtainable(slot, time / factor_) * factor_);
+  }
+  void arrive(lifetimes::Occupant occupant, double time) override {
+    fates_->arrive(occupant, time / factor_);
+  }
+  void depart(std::size_t slot, double time) override { fates_->depart(slot, time / factor_); }
+  std::optional<lifetimes::Departure> next() const override { return stretched(fates_->next()); }
+  std::optional<lifetimes::Departure> known(std::size_t slot) const override {
+    return stretched(fates_->known(slot));
+  }
+
+ private:
+  std::optional<lifetimes::Departure> stretched(std::optional<lifetimes::Departure> departure) const {
+    if (departure) departure->time *= factor_;
+    return departure;
+  }
+
+  std::unique_ptr<lifetimes::Fates> fates_;
+  double factor_;
+};
+
 /// One life, as it passes.
 class Course {
  public:
   Course(const Job& job, const LifeSetting& setting, const CommitTimes& commit, std::int64_t every,
-         std::uint64_t seed, double slower)
-      : job_(job), setting_(setting), commit_(commit), every_(every), seed_(seed), slower_(slower) {
+         std::uint64_t seed, const Change& change)
+      : job_(job), setting_(setting), commit_(commit), every_(every), seed_(seed), change_(change) {
     for (const Rank worker : job.roster().workers()) hosts_.push_back(job.roster().host_of(worker));
   }
 
@@ -70,8 +98,9 @@ class Course {
       const Seconds end = now + round * (static_cast<double>(setting_.rounds) - done);
       const bool ends = !working.empty() && (!next || end <= *next);
       if (!ends && (!next || members.waits_in_vain(now)))
-        return give_up("no machine can come up any more", now);
-      if (events > most_events) return give_up("machines depart faster than the job advances", now);
+        return give_up("the job gives up: no machine can come up any more", now);
+      if (events > most_events)
+        return give_up("the job gives up: machines depart faster than it advances", now);
       const Seconds until = ends ? end : std::max(now, *next);
       const double rounds = working.empty() ? 0.0 : (until - now) / round;
       for (const int slot : working) add_work(slot, now, until - now, rounds);
@@ -101,10 +130,18 @@ class Course {
  private:
   static constexpr int most_events = 1'000'000;
 
-  Seconds round_of(const std::vector<int>& slots) const { return setting_.round(slots) * slower_; }
+  Seconds round_of(const std::vector<int>& slots) const { return setting_.round(slots) * change_.rounds; }
+
+  Seconds launch_time() const {
+    const Seconds given = job_.spec().experiment.recovery.launch;
+    const Profile* profile = job_.devices().profile();
+    return given > Seconds(0.0) || profile == nullptr ? given : Seconds(profile->launch_s);
+  }
 
   Machines machines() const {
-    return {job_.spec().experiment.transience, fates_of(job_, seed_), hosts_.size()};
+    auto fates = fates_of(job_, seed_);
+    if (change_.lives != 1.0) fates = std::make_unique<StretchedFates>(std::move(fates), change_.lives);
+    return {job_.spec().experiment.transience, std::move(fates), hosts_.size()};
   }
 
   Life generations(RestartSteward& steward) {
@@ -127,13 +164,14 @@ class Course {
       train(steward.members(), start, duration, round, kept);
       lose(steward.members(), (end->at - start - time_of(duration, round, kept)) / with_commits(duration));
       round = kept;
-      life_.generations.back().ended = end->how ? "a machine departed" : "a machine came up";
+      life_.generations.back().ended = describe(*end);
       if (number >= job_.spec().experiment.recovery.restarts)
-        return give_up("it starts again more than " + std::to_string(number) + " times (recovery.restarts)",
+        return give_up("the job gives up: it starts again more than " + std::to_string(number) +
+                           " times (recovery.restarts)",
                        end->at);
       last_ = end->at;
       launched = steward.begin_next();
-      began = *launched + job_.spec().experiment.recovery.launch;
+      began = *launched + launch_time();
     }
   }
 
@@ -198,7 +236,7 @@ class Course {
   void note(const Membership& members, const Membership::Step& step) {
     using What = MemberAction::What;
     for (const MemberAction& action : step.actions) {
-      if (action.what == What::gave_up) life_.gave_up = action.why;
+      if (action.what == What::gave_up) life_.gave_up = "the job gives up: " + action.why;
       if (action.slot < 0) continue;
       const bool is_machine = action.what == What::machine;
       life_.journal.membership.push_back(
@@ -249,7 +287,7 @@ class Course {
   const CommitTimes& commit_;
   std::int64_t every_;
   std::uint64_t seed_;
-  double slower_;
+  Change change_;
   std::vector<std::string> hosts_;  ///< by slot
   Seconds last_{0.0};               ///< when the last generation ended
   Life life_ = {};
@@ -298,8 +336,8 @@ JobLife::JobLife(const Job& job, LifeSetting setting) : job_(job), setting_(std:
   if (every_ > 0) commit_ = commit_times(job);
 }
 
-Life JobLife::live(std::uint64_t seed, double slower) const {
-  Course course(job_, setting_, commit_, every_, seed, slower);
+Life JobLife::live(std::uint64_t seed, const Change& change) const {
+  Course course(job_, setting_, commit_, every_, seed, change);
   switch (continuation_of(job_)) {
     case Continuation::in_place:
       return course.in_place();

@@ -50,6 +50,12 @@ struct Life {
   std::string gave_up;  ///< why the job did not end; empty: it did
 };
 
+/// What differs from the job.
+struct Change {
+  double rounds = 1.0;  ///< factor on the duration of a round
+  double lives = 1.0;   ///< factor on the times of machines' fates, with the same draws
+};
+
 class JobLife {
  public:
   /// `job` must outlive it. Errors: ConfigError for recovery and commits without a closed form, naming the
@@ -57,8 +63,8 @@ class JobLife {
   JobLife(const Job& job, LifeSetting setting);
 
   /// The fates of the machines follow from the seed alone; those of the job itself from the seed of its
-  /// experiment. `slower`: factor on the duration of rounds.
-  Life live(std::uint64_t seed, double slower = 1.0) const;
+  /// experiment.
+  Life live(std::uint64_t seed, const Change& change = {}) const;
 
   /// None: the job does not commit.
   const CommitTimes& commit() const { return commit_; }

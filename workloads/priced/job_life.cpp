@@ -13,6 +13,7 @@
 #include "workloads/job/plan/machines_of_job.hpp"
 #include "workloads/job/plan/recovery_plan.hpp"
 #include "workloads/membership/generations/drawn_machines.hpp"
+#include "workloads/membership/generations/simulated_generations.hpp"
 #include "workloads/membership/restart_steward.hpp"
 #include "workloads/priced/prediction.hpp"
 
@@ -132,12 +133,6 @@ class Course {
 
   Seconds round_of(const std::vector<int>& slots) const { return setting_.round(slots) * change_.rounds; }
 
-  Seconds launch_time() const {
-    const Seconds given = job_.spec().experiment.recovery.launch;
-    const Profile* profile = job_.devices().profile();
-    return given > Seconds(0.0) || profile == nullptr ? given : Seconds(profile->launch_s);
-  }
-
   Machines machines() const {
     auto fates = fates_of(job_, seed_);
     if (change_.lives != 1.0) fates = std::make_unique<StretchedFates>(std::move(fates), change_.lives);
@@ -171,7 +166,7 @@ class Course {
                        end->at);
       last_ = end->at;
       launched = steward.begin_next();
-      began = *launched + launch_time();
+      began = *launched + launch_time_of(job_);
     }
   }
 

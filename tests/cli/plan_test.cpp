@@ -149,6 +149,21 @@ TEST_F(Plan, LivesTwiceAsLongAreInterruptedAsOftenAsByHand) {
   }
 }
 
+/// --fidelity priced, also of a study, whose folder then has no results of another fidelity.
+TEST_F(Plan, ResultsInClosedFormSayHowGoodTheyAre) {
+  const auto once = line_.tandem("simulate job.yaml --fidelity priced --out once");
+  EXPECT_EQ(once.exit_code, 0) << once.output;
+  EXPECT_THAT(once.output, HasSubstr("in closed form: approximation (messages share links as a fluid)"));
+  const auto study = line_.tandem("study job.yaml --fidelity priced --out study");
+  EXPECT_EQ(study.exit_code, 0) << study.output;
+  const auto again = line_.tandem("study job.yaml --only-missing --out study");
+  EXPECT_EQ(again.exit_code, 2);
+  EXPECT_THAT(again.output, HasSubstr("study: holds a study with --fidelity priced"));
+  const auto refused = line_.tandem("simulate job.yaml --set sync.algorithm=ssp --fidelity priced --out no");
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.output, HasSubstr("`tandem simulate --fidelity transfers` predicts this job"));
+}
+
 TEST_F(Plan, AGoalThatNobodyMeetsEndsWithTheNearest) {
   const auto late = line_.tandem("plan job.yaml --offers offers.csv --deadline 5s --out late");
   EXPECT_EQ(late.exit_code, 3) << late.output;

@@ -64,7 +64,13 @@ planning::Goal goal_of(const PlanOptions& options) {
   return goal;
 }
 
-/// The variants, or the one that was named; without variants the experiment itself.
+/// "6h, $40", as it was given.
+std::string goal_text(const PlanOptions& options) {
+  const std::string budget = options.budget.empty() ? "" : "$" + options.budget;
+  return options.deadline + (options.deadline.empty() || budget.empty() ? "" : ", ") + budget;
+}
+
+/// The variants, or the one that was named; without variants the experiment itself. All have its name.
 std::vector<Way> ways_of(const PlanOptions& options, PlatformCache& platforms) {
   const LoadedJob base = load_job(options.job, platforms);
   if (!options.job.variant.empty() || base.experiment.variants.empty()) return {{options.job.variant, base}};
@@ -73,6 +79,7 @@ std::vector<Way> ways_of(const PlanOptions& options, PlatformCache& platforms) {
     JobOptions of_variant = options.job;
     of_variant.variant = name;
     ways.push_back({name, load_job(of_variant, platforms)});
+    ways.back().loaded.experiment.name = base.experiment.name;
   }
   return ways;
 }
@@ -300,11 +307,11 @@ int plan(const PlanOptions& options) {
   const Experiment& first = lattice.ways().front().loaded.experiment;
   PlanResult result{.name = first.name,
                     .goal = goal,
+                    .goal_text = goal_text(options),
                     .lived = {},
                     .sensitivity = {},
                     .offers = offers.chosen.size(),
-                    .folder = options.job.out.empty() ? default_out(first.name, "plan") : options.job.out,
-                    .warnings = offers.warnings};
+                    .folder = options.job.out.empty() ? default_out(first.name, "plan") : options.job.out};
   const auto began = std::chrono::steady_clock::now();
   lattice.price(offers.chosen);
   result.priced_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();

@@ -83,6 +83,7 @@ class Lattice {
   const std::vector<Way>& ways() const { return ways_; }
   std::int64_t samples() const { return samples_; }
   const KeptMachines& kept() const { return kept_; }
+  int most_machines(const platforms::Offer& offer) const;
 
   /// Errors: ConfigError.
   std::unique_ptr<PlannedJob> job_of(const Configuration& configuration);

@@ -35,6 +35,7 @@ struct Sensitivity {
 struct PlanResult {
   std::string name;
   planning::Goal goal;
+  std::string goal_text;                  ///< as it was given; empty: none
   std::vector<LivedConfiguration> lived;  ///< the chosen one first, then those that meet the goal by cost
   bool is_met = false;
   Sensitivity sensitivity;
@@ -42,7 +43,6 @@ struct PlanResult {
   double priced_s = 0.0;  ///< real time
   std::size_t offers = 0;
   std::string folder;
-  std::vector<std::string> warnings;
 };
 
 std::string plan_text(const Lattice& lattice, const PlanResult& result);

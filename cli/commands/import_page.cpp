@@ -47,7 +47,7 @@ json by_bandwidth(const trace::TracedJob& job) {
   json curves = json::array();
   const double own = element_bytes_of(job);
   const auto add = [&](const std::string& prefix, bool waits) {
-    curves.push_back(curve_of(job, prefix + fmt::format("{:g} B per element", own),
+    curves.push_back(curve_of(job, prefix + fmt::format("{:g} B per element on the wire", own),
                               {.workers = usual_workers, .element_bytes = own, .waits_for_launches = waits}));
     if (own > 2)
       curves.push_back(curve_of(job, prefix + "fp16 on the wire",

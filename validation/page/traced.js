@@ -1,6 +1,6 @@
 // Draws the page of an imported job: one step by streams of the GPU, and steps on other machines.
 (() => {
-  const {report, color, shade, shades, axis, element, make, legend, roundTicks, svg, drawRuler, threeDigits, timeText} = tandem;
+  const {report, color, shade, shades, axis, element, make, legend, svg, drawRuler, threeDigits, timeText} = tandem;
   const shadeOf = {'forward pass': '#2a9d8f', 'backward pass': '#17685f', optimiser: '#8e6bbf', 'other computation': '#8d99ae',
     'hidden communication': '#9cc3f5', 'exposed communication': '#c5221f', copies: '#f2c14e'};
   const rowHeight = 22;
@@ -36,17 +36,19 @@
     drawRuler(ruler, 0, length);
   };
 
+  /** A logarithmic axis with ticks at these values alone. */
+  const ticksAt = (title, values, more) => axis(title, {
+    type: 'logarithmic', ...more, afterBuildTicks: scale => { scale.ticks = values.map(value => ({value})); },
+    ticks: {autoSkip: false, maxRotation: 0, callback: threeDigits}});
   const drawCurves = (id, curves, x, y, text) => {
-    const all = curves.flatMap(curve => curve.points.map(point => point.x));
-    const ratio = Math.max(...all) / Math.min(...all);
+    const all = [...new Set(curves.flatMap(curve => curve.points.map(point => point.x)))].sort((a, b) => a - b);
     new Chart(element(id), {
       type: 'line',
       data: {datasets: curves.map(({name, points}, index) => ({
         label: name, data: points, borderColor: shade(index), backgroundColor: shade(index), borderWidth: 2, pointRadius: 3,
         borderDash: name.includes('fp16') ? [6, 4] : []}))},
       options: {
-        scales: {x: axis(x, {type: 'logarithmic', min: Math.min(...all), max: Math.max(...all),
-                             ticks: {callback: roundTicks(ratio), maxRotation: 0}}), y},
+        scales: {x: ticksAt(x, all, {min: all[0], max: all[all.length - 1]}), y},
         plugins: {tooltip: {callbacks: {title: () => '', label: ({dataset, raw}) => `${dataset.label}, ${text(raw)}`}}},
       },
     });
@@ -58,8 +60,10 @@
   drawCurves('by-workers', byWorkers, 'GPUs', axis('share of the speed of one GPU alone (%)', {min: 0, max: 100}),
              ({x, y}) => `${x} GPUs: ${threeDigits(y)} %`);
   const times = byBandwidth.flatMap(curve => curve.points.map(point => point.y));
+  const least = Math.min(...times) / 1.3, most = Math.max(...times) * 1.3, round = [];
+  for (let power = 10 ** Math.floor(Math.log10(least)); power < most; power *= 10)
+    round.push(...[1, 2, 5].map(factor => factor * power).filter(value => value >= least && value <= most));
   drawCurves('by-bandwidth', byBandwidth, "bandwidth of each GPU's link (Gb/s)",
-             axis('step (ms)', {type: 'logarithmic', ticks: {callback: roundTicks(Math.max(...times) / Math.min(...times))}}),
-             ({x, y}) => `${threeDigits(x)} Gb/s: ${threeDigits(y)} ms`);
+             ticksAt('step (ms)', round, {min: least, max: most}), ({x, y}) => `${threeDigits(x)} Gb/s: ${threeDigits(y)} ms`);
   document.body.dataset.drawn = Object.keys(Chart.instances).length;
 })();

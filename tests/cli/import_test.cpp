@@ -75,14 +75,12 @@ TEST(Import, RefusesByNameAndSaysHowToRecord) {
 }
 
 /// One all-reduce of 1,000 floats in the backward pass.
-constexpr const char* nodes_text =
-    R"({"schema": "1.1.0-chakra.0.0.4", "nodes": [
- {"id": 8, "name": "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", "ctrl_deps": 1},
- {"id": 9, "name": "torch::autograd::AccumulateGrad", "ctrl_deps": 8, "inputs": {"shapes": [[10, 100]], "types": ["Tensor(float)"]
-}
-},
- {"id": 10, "name": "c10d::allreduce_", "ctrl_deps": 8, "inputs": {"shapes": [[[1000]]], "types": ["GenericList[Tensor(float)]"]}}]
-})";
+constexpr const char* nodes_text = R"json({"schema": "1.1.0-chakra.0.0.4", "nodes": [
+  {"id": 8, "name": "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", "ctrl_deps": 1},
+  {"id": 9, "name": "torch::autograd::AccumulateGrad", "ctrl_deps": 8,
+   "inputs": {"shapes": [[10, 100]], "types": ["Tensor(float)"]}},
+  {"id": 10, "name": "c10d::allreduce_", "ctrl_deps": 8,
+   "inputs": {"shapes": [[[1000]]], "types": ["GenericList[Tensor(float)]"]}}]})json";
 
 TEST(Import, ReadsOtherFilesByTheirContent) {
   const CommandLine line;

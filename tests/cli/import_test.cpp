@@ -99,7 +99,7 @@ TEST(Import, ReadsOtherFilesByTheirContent) {
   EXPECT_EQ(line.tandem("import nodes.json --out job.yaml --device v100 --step-time 30ms").exit_code, 0);
   EXPECT_THAT(line.shell("cat job.yaml").output,
               AllOf(HasSubstr("measured_forward: 10ms  # assumed: a third of the step"),
-                    HasSubstr("- 4000B 30ms\n")));
+                    HasSubstr("- 4000B 30ms 10x100\n")));
   line.write("ddp.json", R"({"rebuilt_bucket_sizes": "8196000, 31502336", "dtypes": "float", "comm_hook": "",
     "master_addr": "secret", "avg_forward_compute_time": 20000000, "avg_backward_compute_time": 40000000,
     "avg_backward_compute_comm_overlap_time": 30000000})");

@@ -139,7 +139,7 @@ class Lives {
   }
 
   int draws() const { return static_cast<int>(outcomes_.front().size()); }
-  std::size_t best() const { return planning::choose(figures_).value_or(planning::nearest(figures_)); }
+  std::size_t best() const { return planning::choose(figures_).value_or(planning::nearest(figures_, goal_)); }
   bool is_met() const { return planning::choose(figures_).has_value(); }
   bool depends_on_chance() const { return std::ranges::find(is_certain_, false) != is_certain_.end(); }
 
@@ -322,7 +322,7 @@ int plan(const PlanOptions& options) {
   result.draws = lives.draws();
   result.fresh = std::max(result.draws, most_draws);
   result.lived = lives.fresh(lattice, result.fresh);
-  result.resamples = lives.depends_on_chance() ? resamples : 0;
+  result.resamples = result.is_met && lives.depends_on_chance() ? resamples : 0;
   result.sensitivity.slower = lives.break_even(&priced::Change::rounds);
   result.sensitivity.shorter = lives.break_even(&priced::Change::lives);
   find_dearer(lattice, result, result.sensitivity);

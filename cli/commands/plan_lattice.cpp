@@ -196,6 +196,11 @@ Experiment Lattice::on_hosts(std::size_t way, const std::vector<std::string>& ho
   Experiment experiment = ways_[way].loaded.experiment;
   experiment.platform = platform;
   experiment.variants.clear();
+  // All workers stay all workers.
+  const auto all = static_cast<int>(experiment.placement.workers.size()),
+             now = static_cast<int>(hosts.size());
+  int& least = experiment.recovery.least;
+  least = least >= all ? now : std::min(least, now);
   experiment.placement.workers = hosts;
   experiment.placement.workers_by_default = false;
   experiment.placement.worker_count = 0;

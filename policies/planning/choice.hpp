@@ -18,7 +18,7 @@ namespace tandem::planning {
 
 /// Of one simulated job.
 struct Outcome {
-  Seconds time;  ///< infinite: the job did not end
+  Seconds time{};  ///< infinite: the job did not end
   Money cost{};
   bool operator==(const Outcome&) const = default;
 };
@@ -44,10 +44,10 @@ struct Band {
 };
 
 struct Figures {
-  Band time_s, cost;  ///< cost in dollars
+  Band time_s{}, cost{};  ///< cost in dollars
   double mean_time_s = 0.0, mean_cost = 0.0;
   double within = 0.0;  ///< share of the outcomes that meet the goal
-  Interval within_interval;
+  Interval within_interval{};
   /// Its lower end is at least the confidence, or every outcome is the same and meets the goal.
   bool meets_goal = false;
 };

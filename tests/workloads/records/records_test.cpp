@@ -16,6 +16,7 @@
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/quantile.hpp"
 #include "policies/vocabulary/rng.hpp"
+#include "policies/vocabulary/stream_text.hpp"
 #include "tests/support/paths.hpp"
 #include "tests/support/seeds.hpp"
 #include "workloads/records/columns.hpp"
@@ -266,7 +267,7 @@ TEST(Summary, WarnsOfChangesThatComeFasterThanRounds) {
 
 TEST(Documentation, NamesEveryFileColumnAndKey) {
   std::ifstream file(testing::source_folder() + "/workloads/records/README.md");
-  const std::string page(std::istreambuf_iterator<char>(file), {});
+  const std::string page = rest_of(file);
   const auto expect_named = [&](const std::string& name) { EXPECT_THAT(page, HasSubstr('`' + name + '`')); };
   const Journal journal;
   visit_lists(journal, [&](const char* csv, bool, const auto& records) {

@@ -19,7 +19,7 @@
 #include "sim/job_world.hpp"
 #include "tests/sim/temporary_platform.hpp"
 #include "tests/support/temporary_folder.hpp"
-#include "workloads/records/columns.hpp"
+#include "workloads/records/csv_columns.hpp"
 
 namespace tandem::sim {
 namespace TANDEM_FILE {

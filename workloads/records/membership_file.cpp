@@ -6,7 +6,7 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/stream_text.hpp"
-#include "workloads/records/columns.hpp"
+#include "workloads/records/csv_columns.hpp"
 
 namespace tandem {
 namespace {

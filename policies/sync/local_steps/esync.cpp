@@ -20,8 +20,8 @@
 #include <string>
 #include <utility>
 
-#include "policies/sync/common/barrier.hpp"
 #include "policies/sync/common/entry_parts.hpp"
+#include "policies/sync/common/round_barrier.hpp"
 #include "policies/sync/common/weights.hpp"
 #include "policies/sync/local_steps/algorithms.hpp"
 

@@ -19,7 +19,7 @@
 #include "policies/vocabulary/stream_text.hpp"
 #include "tests/support/paths.hpp"
 #include "tests/support/seeds.hpp"
-#include "workloads/records/columns.hpp"
+#include "workloads/records/csv_columns.hpp"
 #include "workloads/records/metrics.hpp"
 #include "workloads/records/result_directory.hpp"
 #include "workloads/records/summary.hpp"

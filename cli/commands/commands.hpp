@@ -21,6 +21,7 @@ void add_fit(CLI::App& app, int& exit_code);
 void add_import(CLI::App& app, int& exit_code);
 void add_init(CLI::App& app, int& exit_code);
 void add_list(CLI::App& app, int& exit_code);
+void add_plan(CLI::App& app, int& exit_code);
 void add_predict(CLI::App& app, int& exit_code);
 void add_record(CLI::App& app, int& exit_code);
 void add_report(CLI::App& app, int& exit_code);

@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
+#include <string>
 #include <thread>
 
 #include "cli/commands/commands.hpp"
@@ -132,8 +134,14 @@ class CheckpointEvaluator {
     std::ranges::copy(checkpoint->values, learner_->model().begin());
     const EvaluationResult result = evaluate_test_set();
     last_ = checkpoint->step;
-    evaluations_.push_back({{"round", *last_}, {"accuracy", result.accuracy}, {"loss", result.loss}});
-    fmt::print("round {}: accuracy {:.4f}, loss {:.4f}\n", *last_, result.accuracy, result.loss);
+    nlohmann::json& known = evaluations_.emplace_back(
+        nlohmann::json{{"round", *last_}, {"accuracy", result.accuracy}, {"loss", result.loss}});
+    std::string top5;
+    if (!std::isnan(result.top5_accuracy)) {
+      known["top5_accuracy"] = result.top5_accuracy;
+      top5 = fmt::format(" (top-5 {:.4f})", result.top5_accuracy);
+    }
+    fmt::print("round {}: accuracy {:.4f}{}, loss {:.4f}\n", *last_, result.accuracy, top5, result.loss);
     std::fflush(stdout);
     return true;
   }
@@ -142,13 +150,14 @@ class CheckpointEvaluator {
     const Dataset& dataset = *job_.data().dataset();
     const std::span<const std::byte> all = dataset.records(Dataset::Part::test);
     const auto batch = static_cast<std::size_t>(arguments_.batch * dataset.info().record_bytes().count());
-    EvaluationResult mean;
+    EvaluationResult mean{.top5_accuracy = 0.0};
     for (auto rest = all; !rest.empty(); rest = rest.subspan(std::min(batch, rest.size()))) {
       const auto part = rest.first(std::min(batch, rest.size()));
       const EvaluationResult of_part = learner_->evaluate(part);
       const double share = static_cast<double>(part.size()) / static_cast<double>(all.size());
       mean.accuracy += share * of_part.accuracy;
       mean.loss += share * of_part.loss;
+      mean.top5_accuracy += share * of_part.top5_accuracy;
     }
     return mean;
   }

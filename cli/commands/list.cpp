@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -14,6 +13,7 @@
 #include <utility>
 
 #include "cli/commands/commands.hpp"
+#include "cli/shared/chosen_offers.hpp"
 #include "cli/shared/output.hpp"
 #include "platforms/description.hpp"
 #include "platforms/device_catalog.hpp"
@@ -167,33 +167,6 @@ nlohmann::json devices_document(Names, const std::string& name) {
 }
 
 // ---- Offers ----
-
-/// Of the shipped table, or of "FILE.csv" or "FILE.csv: WORDS".
-struct ChosenOffers {
-  platforms::Offers own;  ///< of a file; empty: the shipped ones
-  std::vector<const platforms::Offer*> chosen;
-  std::vector<std::string> warnings;
-};
-
-ChosenOffers offers_of(const std::string& name) {
-  ChosenOffers offers;
-  const std::size_t ending = name.find(".csv");
-  const bool is_file = ending != std::string::npos;
-  const std::size_t end = is_file ? ending + std::string(".csv").size() : 0;
-  if (is_file) offers.own = platforms::read_offers_file(name.substr(0, end));
-  const platforms::Offers& all = is_file ? offers.own : platforms::shipped_offers();
-  std::string words = name.substr(end);
-  if (words.starts_with(':')) words.erase(0, 1);
-  offers.chosen = platforms::matching_offers(all, words);
-  if (offers.chosen.empty()) platforms::find_offer(all, words);
-  offers.warnings = all.warnings;
-  const auto today = std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now());
-  if (const auto age = platforms::age_warning(
-          offers.chosen, static_cast<int>(today.time_since_epoch().count()), platforms::usual_price_age_days);
-      !age.empty())
-    offers.warnings.push_back(all.file + ": " + age);
-  return offers;
-}
 
 /// "60 s"; "-" for none.
 std::string time_text(std::optional<Seconds> time) {

@@ -22,6 +22,7 @@ nlohmann::json to_json(const priced::Prediction& found) {
           {"in_rounds", found.in_rounds},
           {"round_s", found.round.count()},
           {"round_range_s", {found.fastest.count(), found.slowest.count()}},
+          {"certainty", to_text(found.certainty)},
           {"origin", found.origin},
           {"samples_per_s", found.samples_per_s},
           {"parts", parts},
@@ -52,7 +53,8 @@ void print_prediction(const std::string& name, const priced::Prediction& found) 
                : i == 1 ? "next"
                         : "then",
                found.limits[i].name, found.limits[i].rounds_per_s);
-  fmt::print("assumed: {}; no machine departs, no commits, no evaluations, no noise\n", found.origin);
+  fmt::print("{}: {}; no machine departs, no commits, no evaluations\n", to_text(found.certainty),
+             found.origin);
 }
 
 void predict(const JobOptions& options) {

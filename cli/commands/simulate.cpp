@@ -8,6 +8,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/commands/what_if.hpp"
 #include "cli/jobs/ensemble.hpp"
+#include "cli/jobs/priced_jobs.hpp"
 #include "cli/jobs/resume.hpp"
 #include "cli/jobs/several_jobs.hpp"
 #include "cli/jobs/simulated_jobs.hpp"
@@ -40,12 +41,7 @@ void add_simulate(CLI::App& app, int&) {
   add_resume_options(*command, *options);
   add_record_options(*command, *options);
   const auto cluster = add_cluster_options(*command);
-  command
-      ->add_option("--fidelity", options->fidelity,
-                   "transfers: every message simulated; smpi: the ranks' own MPI code on SimGrid's MPI, as a "
-                   "witness between simulation and measurement")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"transfers", "smpi"}));
+  add_fidelity_option(*command, options->fidelity, {"transfers", priced_fidelity, "smpi"});
   command
       ->add_option(
           "--longest", options->longest_s,
@@ -62,6 +58,7 @@ void add_simulate(CLI::App& app, int&) {
       "  tandem simulate workloads/experiments/mixed_lab.yaml --set workload.math=modelled --set "
       "stop.rounds=1000\n"
       "  tandem simulate workloads/experiments/mixed_lab.yaml --variant ring --fidelity smpi\n"
+      "  tandem simulate workloads/experiments/rented.yaml --variant spot --fidelity priced\n"
       "  tandem simulate job.yaml --workers 32 --within 25Gbps     a job of `tandem import --out job.yaml`");
   command->callback([options, cluster] { simulate(*options, *cluster); });
 }

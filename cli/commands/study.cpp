@@ -14,6 +14,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/commands/what_if.hpp"
+#include "cli/jobs/priced_jobs.hpp"
 #include "cli/shared/exit_codes.hpp"
 #include "cli/shared/job_options.hpp"
 #include "cli/shared/output.hpp"
@@ -40,6 +41,7 @@ struct StudyOptions {
   std::string shard;  ///< as parse_shard() takes it
   bool only_missing = false;
   bool results = false;  ///< keep the result directory of each configuration
+  std::string fidelity = StudyManifest().fidelity;
   ArrayOptions array;
   std::shared_ptr<const ClusterOptions> cluster;
   std::string vary;        ///< empty: the experiment's variants, or the suite
@@ -95,6 +97,8 @@ WriteLock open_folder(const std::string& out, const StudyOptions& options, const
   if (!is_first) lock.emplace(out, WriteLock::Use::with_job);
   const auto known = read_manifest(out);
   if (!known) check_result_directory(out, options.job.force);
+  if (known && known->fidelity != manifest.fidelity)
+    throw ConfigError(out + ": holds a study with --fidelity " + known->fidelity + "; choose another --out");
   if (known && known->id != manifest.id && !options.only_missing)
     throw ConfigError(out + ": holds another study (" + study_command(*known) +
                       "); choose another --out, or --only-missing to replace what differs");
@@ -144,7 +148,7 @@ std::size_t report(const validation::Suite& suite, const StudyManifest& manifest
       ++failures;
       results.push_back(validation::failed_study_result(names_of(configuration), found->failure));
     }
-    lines.push_back(command_of(words_of(suite, configuration)));
+    lines.push_back(command_of(words_of(suite, configuration, manifest.fidelity)));
   }
   auto study = validation::make_study(std::move(results), suite.name, suite.study, lines);
   study.several_jobs = std::move(several);
@@ -187,8 +191,12 @@ int study(const StudyOptions& options) {
   }
   const std::string out = options.job.out.empty() ? default_out(suite.name, "study") : options.job.out;
   const StudyManifest manifest{
-      std::filesystem::absolute(options.job.experiment_file).lexically_normal().string(), options.job.variant,
-      options.job.settings, options.input.only, validation::study_id(suite)};
+      std::filesystem::absolute(options.job.experiment_file).lexically_normal().string(),
+      options.job.variant,
+      options.job.settings,
+      options.input.only,
+      validation::study_id(suite),
+      options.fidelity};
   if (options.array.sbatch.is_wanted) {
     print_sbatch(study_script(suite, manifest, options.array, out));
     return exit_success;
@@ -201,7 +209,7 @@ int study(const StudyOptions& options) {
   const int jobs = jobs_of(options);
   // Parallel simulations have one core each.
   if (jobs > 1) setenv("OMP_NUM_THREADS", "1", 0);
-  StudyRun run(suite, platforms, out, options.results);
+  StudyRun run(suite, platforms, out, options.results, options.fidelity);
   run.simulate(std::move(chosen), jobs);
   if (shard) return end_shard(*shard, count, run.failures(), out);
   // If the only configuration fails, there is nothing to report.
@@ -221,7 +229,8 @@ int merge(const MergeOptions& options) {
     const auto manifest = read_manifest(folder);
     if (!manifest) throw ConfigError(folder + ": expected the folder of a study, found no study.json in it");
     manifests.push_back(*manifest);
-    if (manifests.back().id != manifests.front().id)
+    if (manifests.back().id != manifests.front().id ||
+        manifests.back().fidelity != manifests.front().fidelity)
       throw ConfigError(fmt::format("{}: expected a part of the study in {} ({}), found another ({})", folder,
                                     options.folders.front(), study_command(manifests.front()),
                                     study_command(manifests.back())));
@@ -308,6 +317,7 @@ void add_study(CLI::App& app, int& exit_code) {
   add_merge(*command, exit_code);
   command->add_flag("--results", options->results,
                     "Also keep the result directory of each configuration in the study's folder");
+  add_fidelity_option(*command, options->fidelity, {"transfers", priced_fidelity});
   command->add_option("--jobs,-j", options->jobs, "Simulations to run in parallel; 0: one per CPU core [0]")
       ->check(CLI::Range(0, most_jobs));
   command->footer(

@@ -95,6 +95,7 @@ int tandem_main(int argc, char** argv) {
   cli::add_data(app, exit_code);
   cli::add_clean(app, exit_code);
   cli::add_list(app, exit_code);
+  cli::add_plan(app, exit_code);
   cli::add_predict(app, exit_code);
   cli::add_show(app, exit_code);
   cli::add_report(app, exit_code);

@@ -11,6 +11,7 @@
 
 #include "cli/jobs/launched_generations.hpp"
 #include "cli/jobs/long_job.hpp"
+#include "cli/jobs/priced_jobs.hpp"
 #include "cli/jobs/resume.hpp"
 #include "cli/shared/exit_codes.hpp"
 #include "cli/shared/job_text.hpp"
@@ -159,6 +160,7 @@ RunInfo describe_simulation(const Job& job, const sim::JobRun& run, const Simula
 }
 
 Simulated simulate_job(LoadedJob loaded, const SimulateOptions& options, const std::string& out) {
+  if (options.fidelity == priced_fidelity) return simulate_priced(std::move(loaded), options, out);
   // Building the job first finds bad input before anything is written.
   sim::JobWorldSetting setting{.network = network_of_workers(loaded.experiment),
                                .repetition = options.repetition,

@@ -8,6 +8,7 @@
 #include "sim/job_world.hpp"
 #include "workloads/records/records.hpp"
 #include "workloads/records/result_directory.hpp"
+#include "workloads/records/summary.hpp"
 
 namespace tandem::cli {
 
@@ -25,6 +26,10 @@ struct Simulated {
   RunInfo info;
   Journal journal;
   Seconds makespan;
+  /// Of jobs in closed form, whose journal has one step for many; none: summarise() gives it.
+  std::optional<Summary> priced{};
+
+  Summary summary() const { return priced ? *priced : summarise(info, journal, makespan); }
 };
 
 /// "simulated", or "smpi" for the witness.

@@ -101,7 +101,9 @@ std::string accuracy_text(const Journal& journal, double rounds) {
   if (journal.evaluations.empty()) return "";
   const EvaluationRecord& last = journal.evaluations.back();
   if (std::isnan(last.accuracy)) return "";
-  return fmt::format(", test accuracy {:.3f} after round {} of {}", last.accuracy, last.round,
+  const std::string top5 =
+      std::isnan(last.top5_accuracy) ? "" : fmt::format(" (top-5 {:.3f})", last.top5_accuracy);
+  return fmt::format(", test accuracy {:.3f}{} after round {} of {}", last.accuracy, top5, last.round,
                      rounds_text(rounds));
 }
 
@@ -346,6 +348,18 @@ std::string cost_line(const Summary& summary) {
   return line;
 }
 
+/// How good the figures of --fidelity priced are.
+std::string closed_form_line(const RunInfo& info) {
+  const auto form = info.physics.find("closed_form");
+  if (form == info.physics.end()) return "";
+  const json& range = form->at("round_range_s");
+  const double low = range.at(0), high = range.at(1);
+  return fmt::format(
+      "\n  in closed form: {} ({}){}; no step was simulated", form->at("round").get<std::string>(),
+      form->at("because").get<std::string>(),
+      low < high ? fmt::format(", a round from {} to {}", seconds_text(low), seconds_text(high)) : "");
+}
+
 /// Of samples.
 std::string faults_line(const CacheSummary& cache) {
   std::string line;
@@ -429,7 +443,7 @@ std::string results_line(const Results& results) {
           commits_line(summary, results.info) + rounds_line(summary) +
           membership_line(summary, results.info.experiment.placement.workers.size()) + cost_line(summary) +
           target_line(summary) + accuracy_stop_line(results) + restarts_line(results.info) +
-          origin_line(results.info);
+          origin_line(results.info) + closed_form_line(results.info);
   if (const auto& sums = results.info.all_reduce; sums.is_object())
     line += "\n  all-reduce: " + sums.at("summary").get<std::string>();
   if (const auto& physics = results.info.physics; physics.contains("native_all_reduce"))

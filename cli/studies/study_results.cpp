@@ -71,6 +71,7 @@ struct Fields<cli::StudyManifest> {
     field("settings", m.settings);
     field("only", m.only);
     field("id", m.id);
+    field("fidelity", m.fidelity, Key::optional);
   }
 };
 
@@ -133,6 +134,8 @@ std::string study_command(const StudyManifest& manifest) {
   if (!manifest.variant.empty()) words.insert(words.end(), {"--variant", manifest.variant});
   for (const auto& setting : manifest.settings) words.insert(words.end(), {"--set", setting});
   for (const auto& name : manifest.only) words.insert(words.end(), {"--only", name});
+  if (manifest.fidelity != StudyManifest().fidelity)
+    words.insert(words.end(), {"--fidelity", manifest.fidelity});
   return command_of(words);
 }
 

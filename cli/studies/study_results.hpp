@@ -19,7 +19,8 @@ struct StudyManifest {
   std::string variant;
   std::vector<std::string> settings;
   std::vector<std::string> only;
-  std::string id;  ///< study_id()
+  std::string id;                      ///< study_id()
+  std::string fidelity = "transfers";  ///< of its simulations
 };
 /// Errors: WorldError.
 void write_manifest(const std::string& folder, const StudyManifest& manifest);

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "cli/jobs/ensemble.hpp"
+#include "cli/jobs/priced_jobs.hpp"
 #include "cli/jobs/simulated_jobs.hpp"
 #include "cli/jobs/simulation.hpp"
 #include "cli/shared/exit_codes.hpp"
@@ -94,15 +95,22 @@ validation::StudyConfiguration names_of(const SuiteConfiguration& configuration)
           .coordinates = configuration.coordinates};
 }
 
-std::vector<std::string> words_of(const validation::Suite& suite, const SuiteConfiguration& configuration) {
+std::vector<std::string> words_of(const validation::Suite& suite, const SuiteConfiguration& configuration,
+                                  const std::string& fidelity) {
   auto words = words_for("simulate", configuration, configuration.settings);
+  if (fidelity != SimulateOptions().fidelity) words.insert(words.end(), {"--fidelity", fidelity});
   if (suite.study.operations) words.emplace_back("--operations");
   if (!configuration.jobs.empty() && !suite.study.alone) words.emplace_back("--together-only");
   return words;
 }
 
-StudyRun::StudyRun(const validation::Suite& suite, PlatformCache& platforms, std::string out, bool results)
-    : suite_(suite), platforms_(platforms), out_(std::move(out)), results_(results) {}
+StudyRun::StudyRun(const validation::Suite& suite, PlatformCache& platforms, std::string out, bool results,
+                   std::string fidelity)
+    : suite_(suite),
+      platforms_(platforms),
+      out_(std::move(out)),
+      results_(results),
+      fidelity_(std::move(fidelity)) {}
 
 std::string StudyRun::directory_of(std::size_t i) const {
   return out_ + '/' + suite_.configurations[i].folder;
@@ -122,7 +130,7 @@ void StudyRun::simulate(std::vector<std::size_t> chosen, int jobs) {
     if (suite_.configurations[i].jobs.empty())
       for (const Experiment* experiment : suite_.configurations[i].experiments())
         single.push_back(experiment);
-  announce_ensembles(single);
+  if (fidelity_ != priced_fidelity) announce_ensembles(single);
   const auto log_of = [&](std::size_t index) { return directory_of(chosen[index]) + ".log"; };
   StudyProgress progress(suite_.name, chosen.size());
   ProcessQueue queue{.count = chosen.size(), .start = {}, .ended = {}};
@@ -152,6 +160,7 @@ SimulateOptions StudyRun::options_of(const SuiteConfiguration& configuration) co
   options.experiment_file = configuration.experiment_file;
   options.settings = configuration.settings;
   options.variant = configuration.variant;
+  options.fidelity = fidelity_;
   options.force = true;
   options.operations = suite_.study.operations;
   options.yes = true;
@@ -168,10 +177,9 @@ StudyEntry StudyRun::simulate_one(std::size_t i, const SimulateOptions& options)
   // Before this process simulates.
   if (suite_.study.stall) found = least_capacity(loaded, options, directory_of(i), *suite_.study.stall);
   const Simulated simulated = simulate_with_ensemble(loaded, options, directory_of(i), 1);
-  auto result = validation::study_result(
-      names_of(configuration), summarise(simulated.info, simulated.journal, simulated.makespan),
-      simulated.info, validation::binding(simulated.info, simulated.journal));
-  result.command = command_of(words_of(suite_, configuration));
+  auto result = validation::study_result(names_of(configuration), simulated.summary(), simulated.info,
+                                         validation::binding(simulated.info, simulated.journal));
+  result.command = command_of(words_of(suite_, configuration, fidelity_));
   add_least_capacity(std::move(found), suite_.study, result, result);
   return {.results = {std::move(result)}};
 }
@@ -193,7 +201,7 @@ StudyEntry StudyRun::simulate_several(std::size_t i, const LoadedJobs& several,
     const Results read = read_results(folder);
     auto& result = entry.results.emplace_back(validation::study_job(
         names_of(own), own.job, all, read.summary, read.info, validation::binding(read.info, read.journal)));
-    result.command = command_of(words_of(suite_, configuration));
+    result.command = command_of(words_of(suite_, configuration, fidelity_));
   }
   entry.several = validation::study_jobs(all);
   add_least_capacity(std::move(found), suite_.study, *entry.several, entry.results.front());

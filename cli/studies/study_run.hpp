@@ -21,13 +21,15 @@ validation::StudyConfiguration names_of(const validation::SuiteEntry& entry);
 
 /// The words of its simulation, without the options for its results.
 std::vector<std::string> words_of(const validation::Suite& suite,
-                                  const validation::SuiteConfiguration& configuration);
+                                  const validation::SuiteConfiguration& configuration,
+                                  const std::string& fidelity);
 
 class StudyRun {
  public:
   /// Results go into the folder `out`. `results`: a result directory for each configuration too. Pre:
-  /// `platforms` holds those of the suite, and both outlive this.
-  StudyRun(const validation::Suite& suite, PlatformCache& platforms, std::string out, bool results);
+  /// `platforms` holds those of the suite, and both outlive this. `fidelity`: of the simulations.
+  StudyRun(const validation::Suite& suite, PlatformCache& platforms, std::string out, bool results,
+           std::string fidelity);
 
   /// Simulates the configurations, up to `jobs` concurrently. The entry of each (study_results.hpp) is
   /// written as soon as it ends. Errors: Interrupted; WorldError when an entry cannot be written.
@@ -49,6 +51,7 @@ class StudyRun {
   PlatformCache& platforms_;
   std::string out_;
   bool results_;
+  std::string fidelity_;
   std::exception_ptr first_error_;
   std::size_t failures_ = 0;
 };

@@ -44,8 +44,14 @@ struct Setting {
 class Codec {
  public:
   virtual ~Codec() = default;
-  /// Length of every message.
+  /// Length of every message, or of the longest one if lengths vary.
   virtual std::int64_t message_bytes() const = 0;
+  /// Bytes with which a message begins and that tell its length; 0: lengths do not vary.
+  virtual std::int64_t header_bytes() const { return 0; }
+  /// The length of the message that begins so. Pre: at least its header.
+  virtual std::int64_t bytes_of(std::span<const std::byte> /*header*/) const { return message_bytes(); }
+  /// Length with modelled mathematics, which is an estimate if lengths vary.
+  virtual std::int64_t expected_bytes() const { return message_bytes(); }
   /// `exchange`: a number of this exchange that sender and receivers know and that differs from those of the
   /// sender's other exchanges. If messages are added, all workers pass the same number. Pre: sizes are
   /// those of stretch and message.
@@ -56,7 +62,8 @@ class Codec {
                                   std::int64_t /*exchange*/, std::span<std::byte> /*message*/) {
     return false;
   }
-  /// `exchange`: the number with which the message was encoded. Pre: as encode.
+  /// `exchange`: the number with which the message was encoded. Pre: as encode. If lengths vary, `message` is
+  /// as long as it is, or longer.
   virtual void decode(std::span<const std::byte> message, std::int64_t exchange, std::span<float> values) = 0;
   /// Adds what `decode` would return to `sum`. Returns false, and changes nothing, if the codec does not
   /// support it. It may leave elements out that decode to zero: no element of `sum` is -0. Pre: as decode.
@@ -100,7 +107,8 @@ class SharedFactors {
 enum class Sharing {
   gathered,  ///< messages cannot be added: every worker receives the messages of all
   summed,    ///< messages are added, element by element, and the sum decodes to the sum
-  factored   ///< two sums, one after the other (SharedFactors)
+  factored,  ///< two sums, one after the other (SharedFactors)
+  none       ///< lengths of messages vary: they go to servers only
 };
 
 /// Cost per element of the stretch: an estimate for devices that were not measured.

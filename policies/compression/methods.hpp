@@ -18,6 +18,7 @@ Entry sign();
 Entry one_bit();
 Entry qsgd();
 Entry power_sgd();
+Entry lossless();
 
 /// A factory for a codec that is constructed from the setting.
 template <class Method>

@@ -123,25 +123,6 @@ Seconds mean_of(std::span<const SpreadClass> classes, const std::function<double
   return Seconds(mean_s);
 }
 
-/// Probabilities that 0, 1, ..., most - 1 of `count` workers are done, each with this probability.
-std::vector<double> done_of_class(int count, double probability, int most) {
-  std::vector<double> of(static_cast<std::size_t>(std::min(count + 1, most)), 0.0);
-  if (probability >= 1.0) {
-    if (count < most) of.back() = 1.0;
-    return of;
-  }
-  // In logarithms, as the first ones may be below the smallest number.
-  double logarithm = count * std::log1p(-probability);
-  for (std::size_t done = 0; done < of.size(); ++done) {
-    of[done] = std::exp(logarithm);
-    if (probability <= 0.0) break;
-    const auto left = static_cast<double>(count) - static_cast<double>(done);
-    logarithm +=
-        std::log(left / static_cast<double>(done + 1)) + std::log(probability) - std::log1p(-probability);
-  }
-  return of;
-}
-
 }  // namespace
 
 Seconds mean_of_slowest(std::span<const SpreadClass> classes) {
@@ -150,24 +131,6 @@ Seconds mean_of_slowest(std::span<const SpreadClass> classes) {
     double logarithm = 0.0;
     for (const SpreadClass& of : classes) logarithm += of.count * std::log1p(-of.spread.above(t));
     return -std::expm1(logarithm);
-  });
-}
-
-Seconds mean_of_kth(std::span<const SpreadClass> classes, int k) {
-  int workers = 0;
-  for (const SpreadClass& of : classes) workers += of.count;
-  TANDEM_CHECK(k >= 1 && k <= workers, "k", k, "workers", workers);
-  if (k == workers) return mean_of_slowest(classes);
-  return mean_of(classes, [&](Seconds t) {
-    std::vector<double> fewer = {1.0};  // that 0, 1, ... k - 1 are done
-    for (const SpreadClass& of : classes) {
-      const std::vector<double> done = done_of_class(of.count, of.spread.at_most(t), k);
-      std::vector<double> sum(std::min(fewer.size() + done.size() - 1, static_cast<std::size_t>(k)), 0.0);
-      for (std::size_t i = 0; i < fewer.size(); ++i)
-        for (std::size_t j = 0; j < done.size() && i + j < sum.size(); ++j) sum[i + j] += fewer[i] * done[j];
-      fewer = std::move(sum);
-    }
-    return std::accumulate(fewer.begin(), fewer.end(), 0.0);
   });
 }
 

@@ -1,6 +1,6 @@
-// Times of the slowest, or of the k-th, of many workers that draw their times independently. Workers of one
-// class have one distribution, so the cost does not depend on their number (but for the k-th of unequal
-// ones). Source: David, Nagaraja: Order Statistics. Wiley 2003, chapter 3.
+// The time of the slowest of many workers that draw their times independently. Workers of one class have one
+// distribution, so the cost does not depend on their number. Source: David, Nagaraja: Order Statistics.
+// Wiley 2003, chapter 3.
 #pragma once
 
 #include <span>
@@ -23,8 +23,6 @@ class Spread {
   static Spread of_values(std::vector<double> values_s);
 
   Seconds mean() const;
-  /// Probability of a time of at most t.
-  double at_most(Seconds t) const { return 1.0 - above(t); }
   /// Probability of a time above t; exact also where it is tiny.
   double above(Seconds t) const;
   /// Outside of these, the probability is below 1e-17.
@@ -50,7 +48,5 @@ struct SpreadClass {
 
 /// Mean of the time by which all workers are done. Relative error below 1e-9. Pre: at least one worker.
 Seconds mean_of_slowest(std::span<const SpreadClass> classes);
-/// Mean of the time by which k workers are done. Relative error below 1e-9. Pre: 1 <= k <= workers.
-Seconds mean_of_kth(std::span<const SpreadClass> classes, int k);
 
 }  // namespace tandem::prices

@@ -1,5 +1,4 @@
-// The time of one step of a worker: gradients that leave in buckets while the rest is computed, and samples
-// that arrive meanwhile.
+// The time of one step of a worker whose gradients leave in buckets while the rest is computed.
 #pragma once
 
 #include <optional>
@@ -19,11 +18,5 @@ struct Bucket {
 /// When the last bucket has been exchanged, one after the other, where latencies pass while others move; but
 /// not before `computed`. Exact if computation and exchange do not slow each other down.
 Seconds end_of_buckets(std::span<const Bucket> buckets, Seconds computed);
-
-/// Share of samples that a cache of this share of the data set holds when they are asked for, in warm epochs.
-/// A cache that keeps what it has: `held` itself.
-double hits_of_kept(double held);
-/// LRU where each epoch asks for each sample once, in a new random order: q + (1 - q) ln(1 - q).
-double hits_of_lru(double held);
 
 }  // namespace tandem::prices

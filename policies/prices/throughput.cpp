@@ -114,6 +114,4 @@ Throughput throughput(std::span<const QueueClass> classes, std::span<const Secon
   return found;
 }
 
-double knee(Seconds think, Seconds service) { return (think + service) / service; }
-
 }  // namespace tandem::prices

@@ -36,7 +36,4 @@ Throughput schweitzer(std::span<const QueueClass> classes, std::span<const Secon
 Throughput throughput(std::span<const QueueClass> classes, std::span<const Seconds> service,
                       double variation);
 
-/// Workers from which the busiest station limits the rate of equal workers: (think + service) / service.
-double knee(Seconds think, Seconds service);
-
 }  // namespace tandem::prices

@@ -164,7 +164,8 @@ struct Discard {
 struct Apply {
   double scale = 1.0;
 };
-/// Sends the worker the model after the decisions before this one.
+/// Sends the worker the model after the decisions before this one. Gradients that were computed on that
+/// version already are answered without the model.
 struct Reply {
   int worker;
   int batch = 0;        ///< the worker's batch size from now on; 0: unchanged

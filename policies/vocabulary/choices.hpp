@@ -47,8 +47,8 @@ enum class NoiseSource : std::uint8_t { none, profile, spread };
 /// nodes compute the node of each id. plan: the policy computes the content of all nodes. directory: nodes
 /// report their content to a rank for this purpose, and ask it.
 enum class Peers : std::uint8_t { none, partition, ring, plan, directory };
-/// data.background: when reads that no batch waits for may start.
-enum class BackgroundReads : std::uint8_t { always, while_computing, continuous };
+/// data.background: when reads that no batch waits for may start, if no loaders read beside demand.
+enum class BackgroundReads : std::uint8_t { idle, while_computing };
 /// data.store: ranks on the hosts of the stores send samples, or native cache nodes read a mounted directory.
 enum class StoreAccess : std::uint8_t { served, mounted };
 /// data.bad_sample: the action after a sample that cannot be read, or differs from the manifest, after
@@ -188,10 +188,8 @@ inline constexpr std::array<ChoiceName<Peers>, 5> choice_names<Peers> = {{{Peers
                                                                           {Peers::plan, "plan"},
                                                                           {Peers::directory, "directory"}}};
 template <>
-inline constexpr std::array<ChoiceName<BackgroundReads>, 3> choice_names<BackgroundReads> = {
-    {{BackgroundReads::always, "always"},
-     {BackgroundReads::while_computing, "while-computing"},
-     {BackgroundReads::continuous, "continuous"}}};
+inline constexpr std::array<ChoiceName<BackgroundReads>, 2> choice_names<BackgroundReads> = {
+    {{BackgroundReads::idle, "idle"}, {BackgroundReads::while_computing, "while-computing"}}};
 template <>
 inline constexpr std::array<ChoiceName<StoreAccess>, 2> choice_names<StoreAccess> = {
     {{StoreAccess::served, "served"}, {StoreAccess::mounted, "mounted"}}};

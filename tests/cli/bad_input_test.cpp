@@ -204,6 +204,8 @@ TEST_F(BadInput, CheckpointOfAnotherModel) {
   ASSERT_EQ(line_.tandem(real + "--out first").exit_code, 0);
   refuses(real + "--set workload.initial=first/model.pt --set workload.model=lenet --out out",
           {"mlp", "lenet"});
+  refuses(real + "--set workload.initial=. --set name=second --out out",
+          {"--set", "workload.initial", "the results of a job with model.pt or checkpoints"});
 }
 TEST_F(BadInput, InvalidClusterName) {
   refuses("cluster up '" + testing::source_folder() + "/platforms/mixed_lab.xml' --name 'a b/../c'",

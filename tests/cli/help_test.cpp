@@ -87,8 +87,8 @@ Trial trial_of(const std::string& example) {
   if (begins("data pack")) return Trial::as_written;
   // Training jobs need no file.
   if (begins("cache ") && example.find("--epochs") != std::string::npos) return Trial::as_written;
-  if (begins("show") || begins("predict") || begins("list") || begins("clean") || begins("init") ||
-      begins("record"))
+  if (begins("show") || begins("predict") || begins("plan workloads") || begins("list") || begins("clean") ||
+      begins("init") || begins("record"))
     return Trial::as_written;
   if (example.find("--resume") != std::string::npos || example.find("profile.json") != std::string::npos ||
       example.find("tables.json") != std::string::npos || begins("compare") || begins("evaluate") ||

@@ -1,4 +1,5 @@
-// The closed forms of `tandem predict` against the simulation of every message.
+// The closed forms of `tandem predict` and of --fidelity priced against the simulation of every message, and
+// against numbers by hand.
 #include "workloads/priced/prediction.hpp"
 
 #include <fmt/format.h>
@@ -9,6 +10,8 @@
 #include "sim/job_world.hpp"
 #include "tests/sim/temporary_platform.hpp"
 #include "tests/support/temporary_folder.hpp"
+#include "workloads/priced/fluid_network.hpp"
+#include "workloads/priced/job_life.hpp"
 
 namespace tandem {
 namespace TANDEM_FILE {
@@ -74,6 +77,10 @@ void bsp(Experiment&) {}
 void two_servers(Experiment& experiment) { experiment.placement.servers = {"host-0", "host-1"}; }
 void after_backward(Experiment& experiment) { experiment.sync.overlap = OverlapMode::none; }
 void asp(Experiment& experiment) { experiment.sync.algorithm = "asp"; }
+void varied(Experiment& experiment) {
+  experiment.physics.noise = NoiseSource::spread;
+  experiment.physics.spread = 0.1;
+}
 std::function<void(Experiment&)> summed_by(const std::string& collective) {
   return [=](Experiment& experiment) {
     experiment.sync.over = sync::Route::all_reduce;
@@ -86,20 +93,119 @@ void local_sgd(Experiment& experiment) {
   experiment.sync.options = {{"h", std::int64_t{4}}};
 }
 
-INSTANTIATE_TEST_SUITE_P(Jobs, Predictions,
-                         ::testing::Values(Case{"bsp_2", 2, 0.02, bsp}, Case{"bsp_8", 8, 0.02, bsp},
-                                           Case{"bsp_8_two_servers", 8, 0.02, two_servers},
-                                           Case{"bsp_8_after_backward", 8, 0.02, after_backward},
-                                           Case{"bsp_6_unequal", 6, 0.02, bsp, true},
-                                           Case{"ring_2", 2, 0.02, summed_by("ring")},
-                                           Case{"ring_8", 8, 0.02, summed_by("ring")},
-                                           Case{"ring_6_unequal", 6, 0.02, summed_by("ring"), true},
-                                           Case{"halving_doubling_8", 8, 0.02, summed_by("halving-doubling")},
-                                           Case{"double_tree_8", 8, 0.3, summed_by("double-tree")},
-                                           Case{"native_8", 8, 0.02, summed_by("native")},
-                                           Case{"local_sgd_8", 8, 0.02, local_sgd},
-                                           Case{"asp_2", 2, 0.15, asp}, Case{"asp_12", 12, 0.4, asp}),
-                         [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Jobs, Predictions,
+    ::testing::Values(Case{"bsp_2", 2, 0.02, bsp}, Case{"bsp_8", 8, 0.02, bsp},
+                      Case{"bsp_8_two_servers", 8, 0.02, two_servers},
+                      Case{"bsp_8_after_backward", 8, 0.02, after_backward},
+                      Case{"bsp_6_unequal", 6, 0.02, bsp, true}, Case{"bsp_8_varied", 8, 0.05, varied},
+                      Case{"ring_2", 2, 0.02, summed_by("ring")}, Case{"ring_8", 8, 0.02, summed_by("ring")},
+                      Case{"ring_6_unequal", 6, 0.02, summed_by("ring"), true},
+                      Case{"halving_doubling_8", 8, 0.02, summed_by("halving-doubling")},
+                      Case{"double_tree_8", 8, 0.3, summed_by("double-tree")},
+                      Case{"native_8", 8, 0.02, summed_by("native")}, Case{"local_sgd_8", 8, 0.02, local_sgd},
+                      Case{"asp_2", 2, 0.15, asp}, Case{"asp_12", 12, 0.4, asp}),
+    [](const auto& info) { return info.param.name; });
+
+// ---- Transfers that share a link ----
+
+/// Workers with a link of their own each, and one in front of a server.
+std::vector<double> ends_of_pushes(const std::vector<double>& rates, double shared) {
+  platforms::Network network;
+  std::vector<priced::Connection> pushes;
+  const std::size_t count = rates.size() + 1;
+  network.routes.resize(count * count);
+  for (std::size_t worker = 0; worker < rates.size(); ++worker) {
+    network.hosts.push_back(fmt::format("w{}", worker));
+    network.channels.push_back({"own", BytesPerSecond(rates[worker]), Seconds(0.0), true});
+    network.routes[worker * count + rates.size()] =
+        platforms::Route{{static_cast<int>(worker), static_cast<int>(rates.size())}, Seconds(0.0)};
+    pushes.push_back({network.hosts.back(), "server", {{Seconds(0.0), Bytes(100'000'000)}}});
+  }
+  network.hosts.push_back("server");
+  network.channels.push_back({"shared", BytesPerSecond(shared), Seconds(0.0), true});
+  std::vector<double> ends;
+  for (const auto& arrived : priced::FluidNetwork(network).arrivals(pushes))
+    ends.push_back(arrived.back().count());
+  return ends;
+}
+
+TEST(FluidNetwork, TransfersShareALinkFairly) {
+  const auto six = ends_of_pushes({1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 5e7, 5e7}, 1e9);
+  EXPECT_NEAR(six.front(), 0.6667, 1e-4);
+  EXPECT_NEAR(six.back(), 2.0, 1e-9);
+  for (const double end : ends_of_pushes({1e9, 1e9, 1e9, 1e9, 1.5e8, 1.5e8, 1.5e8, 1.5e8}, 1e9))
+    EXPECT_NEAR(end, 0.8, 1e-9);
+}
+
+// ---- Lives of jobs ----
+
+class Lives : public ::testing::Test {
+ protected:
+  Lives() : file_(testing::TemporaryPlatform::star(5, 1e9, 1e-4)) {
+    made_.platform = file_.path();
+    made_.workload.math = Experiment::Workload::Math::modelled;
+    made_.stop.rounds = 1;
+    made_.placement.workers = {"host-1", "host-2", "host-3", "host-4"};
+    made_.placement.servers = {"host-0"};
+    made_.transience.lifetime = "fixed";
+  }
+  priced::Life life(const priced::LifeSetting& setting, const priced::Change& change = {}) {
+    const Job job(made_, platforms::load_platform(file_.path()), folder_.path().string());
+    const priced::JobLife lives(job, setting);
+    commit_ = lives.commit();
+    return lives.live(1, change);
+  }
+  testing::TemporaryPlatform file_;
+  testing::TemporaryFolder folder_;
+  Experiment made_;
+  priced::CommitTimes commit_;
+};
+
+/// Four workers of a step per second do 1,000 steps; two depart after 100 and 200 s. Nobody replaces them, or
+/// another machine has come up 50 s later.
+TEST_F(Lives, InPlaceTheOthersContinue) {
+  const priced::LifeSetting steps{
+      .rounds = 1000,
+      .in_rounds = false,
+      .round = [](const std::vector<int>& slots) { return Seconds(1.0 / static_cast<double>(slots.size())); },
+      .work = {}};
+  made_.sync.algorithm = "asp";
+  made_.transience.options = {{"times", std::string("100;200")}};
+  made_.recovery.policy = "shrink";
+  EXPECT_NEAR(life(steps).makespan.count(), 350.0, 1e-9);
+  made_.recovery.policy = "replace";
+  made_.transience.start = Seconds(50);
+  const priced::Life replaced = life(steps);
+  EXPECT_NEAR(replaced.makespan.count(), 275.0, 1e-9);
+  EXPECT_EQ(replaced.departures, 2);
+  // Machines that live twice as long depart at 200 and 400 s; the first one is missed from 200 to 250 s.
+  EXPECT_NEAR(life(steps, {.lives = 2.0}).makespan.count(), 262.5, 1e-9);
+  EXPECT_NEAR(life(steps, {.rounds = 0.2}).makespan.count(), 50.0, 1e-9);
+}
+
+/// All start again from the last complete commit, when the departure was noticed (1 s), another machine has
+/// come up (3 s), the ranks were launched (2 s), and the commit was read.
+TEST_F(Lives, AllStartAgainFromTheLastCommit) {
+  made_.recovery.mode = RecoveryMode::restart;
+  made_.recovery.policy = "restart";
+  made_.recovery.launch = Seconds(2);
+  made_.checkpoint.policy = "fixed";
+  made_.checkpoint.options = {{"interval", 2.0}};
+  made_.checkpoint.at_end = false;
+  made_.transience.detect = Seconds(1);
+  made_.transience.start = Seconds(3);
+  made_.transience.options = {{"times", std::string("10.5")}};
+  const priced::Life found =
+      life({.rounds = 20, .round = [](const auto&) { return Seconds(1.0); }, .work = {}});
+  const double write_s = commit_.write.count();
+  ASSERT_GT(write_s, 0.0);
+  const int commits = static_cast<int>(10.5 / (2 + write_s)), kept = 2 * commits;
+  EXPECT_NEAR(found.makespan.count(),
+              10.5 + 1 + 3 + 2 + commit_.read.count() + (20 - kept) + write_s * (10 - commits), 1e-9);
+  EXPECT_EQ(found.generations.size(), 2U);
+  EXPECT_NEAR(found.lost_rounds * (1 + write_s / 2), 10.5 - commits * (2 + write_s), 1e-9);
+}
 
 }  // namespace TANDEM_FILE
 }  // namespace tandem

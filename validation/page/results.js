@@ -14,7 +14,7 @@
     ['result', own => own.path, plain, true], ['world', own => own.world, plain, true],
     ['throughput (samples/s)', own => own.throughput, count], ['step time', own => own.step_time_s, timeText],
     ['makespan', own => own.makespan_s, timeText], ['time to target', own => own.time_to_target_s, timeText],
-    ['best accuracy', own => own.best_accuracy, share], ['algorithm', own => own.algorithm, plain, true],
+    ['best accuracy', own => own.best_accuracy, share], ['best top-5 accuracy', own => own.best_top5_accuracy, share], ['algorithm', own => own.algorithm, plain, true],
     ['model', own => own.model, plain, true], ['data set', own => own.dataset, plain, true],
     ['workers', own => own.workers, count], ['rounds', own => own.rounds, count], ['samples', own => own.samples, count],
     ['local steps per round', own => own.local_steps, threeDigits], ['staleness', own => own.staleness, threeDigits],

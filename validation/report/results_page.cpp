@@ -47,6 +47,7 @@ struct Fields<validation::ResultRow> {
            "samples", v.figures.samples, "shares", v.figures.shares, "members", v.members, "data",
            v.figures.data, "data_epochs", v.data_epochs);
     field("generations", v.generations, Key::nullable);
+    field("best_top5_accuracy", v.figures.best_top5_accuracy, Key::optional);
     fields(field, "departures", v.departures, "lost_samples", v.lost_samples);
   }
 };
@@ -206,8 +207,12 @@ std::string results_table(const ResultsList& list) {
                                     {"Step time", value(&StudyResult::step_time_s, Unit::seconds)},
                                     {"Makespan", value(&StudyResult::makespan_s, Unit::seconds)},
                                     {"Time to target", value(&StudyResult::time_to_target_s, Unit::seconds)},
-                                    {"Best accuracy", [](const ResultRow& row) {
+                                    {"Best accuracy",
+                                     [](const ResultRow& row) {
                                        return Cell(percent(value_or_nan(row.figures.best_accuracy)));
+                                     }},
+                                    {"Best top-5 accuracy", [](const ResultRow& row) {
+                                       return Cell(percent(value_or_nan(row.figures.best_top5_accuracy)));
                                      }}}))}}});
 }
 

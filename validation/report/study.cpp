@@ -39,6 +39,14 @@ Number best_of(const Curve& curve) {
   return std::ranges::max_element(curve, {}, &CurvePoint::accuracy)->accuracy;
 }
 
+Number best_top5_of(const Summary& summary) {
+  Number best;
+  for (const EvaluationRecord& evaluation : summary.evaluations)
+    if (!std::isnan(evaluation.top5_accuracy))
+      best = std::max(best.value_or(evaluation.top5_accuracy), evaluation.top5_accuracy);
+  return best;
+}
+
 void add_reading(std::vector<StudyResult>& configurations, const std::optional<CurveReading>& reading) {
   for (auto& own : configurations)
     if (!own.failed() && reading && own.time_to_target)
@@ -228,6 +236,7 @@ StudyResult study_result(const StudyConfiguration& configuration, const Summary&
   if (const auto& target = summary.time_to_target) own.time_to_target_s = target->checkpoint_time_s;
   own.curve = curve_of(summary);
   own.best_accuracy = best_of(own.curve);
+  own.best_top5_accuracy = best_top5_of(summary);
   own.experiment = run.experiment;
   own.command = run.command;
   own.environment = run;

@@ -74,6 +74,7 @@ struct StudyResult : StudyConfiguration {
   std::optional<TargetOutcome> time_to_target{};
   std::optional<double> time_to_target_s{};  ///< when the model that reached the target was taken
   std::optional<double> best_accuracy{};
+  std::optional<double> best_top5_accuracy{};  ///< none: not evaluated, or at most five classes
   Curve curve{};
   Experiment experiment{};
   std::string command{};

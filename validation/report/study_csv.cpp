@@ -26,6 +26,7 @@ std::vector<std::pair<const char*, std::optional<double>>> figures_of(const Stud
       {"samples", static_cast<double>(own.samples)},
       {"time_to_target_s", own.time_to_target_s},
       {"best_accuracy", own.best_accuracy},
+      {"best_top5_accuracy", own.best_top5_accuracy},
       {"speed_up", own.speed_up},
       {"target_speed_up", own.target_speed_up},
       {"computing", of(own.shares, &TimeShares::computing)},

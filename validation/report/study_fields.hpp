@@ -74,6 +74,7 @@ struct Fields<validation::StudyResult> {
     fields(field, "local_steps", v.local_steps, "time_to_target", v.time_to_target, "time_to_target_s",
            v.time_to_target_s, "best_accuracy", v.best_accuracy, "curve", v.curve, "experiment", v.experiment,
            "command", v.command);
+    field("best_top5_accuracy", v.best_top5_accuracy, Key::optional);
     StudyEnvironment<std::remove_reference_t<decltype((v.environment))>> environment{v.environment};
     field("environment", environment);
     field("least_capacity", v.least_capacity, Key::optional);

@@ -435,6 +435,8 @@ Table configurations_table(const Study& study) {
        {"Mean staleness", exchange_at(&Exchanges::staleness)},
        {"Best accuracy",
         [](const StudyResult& own) { return Cell(three_digits(value_or_nan(own.best_accuracy))); }},
+       {"Best top-5 accuracy",
+        [](const StudyResult& own) { return Cell(three_digits(value_or_nan(own.best_top5_accuracy))); }},
        {"Reads from the cache", hits_cell},
        {"Share of the bound", warm_at(attained, percent)},
        {"Share of Belady's", warm_at(of_belady, percent)},

@@ -16,7 +16,7 @@ namespace {
 
 /// One row of the catalogue: `info` without the values of a setting, and its source.
 struct Source {
-  enum class Format { synthetic, idx, cifar, sample_set };
+  enum class Format { synthetic, idx, cifar, svhn, sample_set };
   CatalogEntry<int> entry;  ///< except for its index in the table
   DatasetInfo info;         ///< sample counts: of the published files, or the defaults of synthetic data
   Format format = Format::synthetic;
@@ -103,6 +103,23 @@ Source cifar(const std::string& name, const std::string& summary, const DatasetI
           .label_limits = std::move(label_limits)};
 }
 
+Source svhn() {
+  DatasetInfo info = colour(10, 0.4514F, 0.1993F);
+  info.train_samples = 73'257;
+  info.test_samples = 26'032;
+  return {.entry = {"svhn",
+                    "73,257 and 26,032 colour images of house numbers, 32x32, 10 digits (MATLAB files)",
+                    "Netzer, Wang, Coates, Bissacco, Wu and Ng (2011)",
+                    {},
+                    0},
+          .info = info,
+          .format = Source::Format::svhn,
+          .directory = "/usr/share/datasets/svhn",
+          .origin = "it is one of the two files of cropped digits of its authors",
+          .train = {"train_32x32.mat"},
+          .test = {"test_32x32.mat"}};
+}
+
 /// One whose samples are stored one by one.
 Source sample_set(const std::string& name, const std::string& summary, std::vector<OptionSpec> options) {
   return {
@@ -132,6 +149,7 @@ std::vector<Source> make_sources() {
       cifar("cifar-100",
             "50,000 and 10,000 colour images, 32x32, 100 classes, the fine labels (binary version)",
             colour(100, 0.4782F, 0.2682F), {"train.bin"}, {"test.bin"}, {20, 100}),
+      svhn(),
       synthetic("synthetic",
                 "any number of synthetic greyscale images, 28x28, 10 classes; generated from the seed",
                 grey(0.3F, 0.2F)),
@@ -202,7 +220,13 @@ bool are_there(const Source& source, const DatasetSetting& setting) {
 
 /// A published data set, whose sizes are known without its files.
 bool has_fixed_files(const Source& source) {
-  return source.format == Source::Format::idx || source.format == Source::Format::cifar;
+  return source.format != Source::Format::synthetic && source.format != Source::Format::sample_set;
+}
+
+std::unique_ptr<PartFiles> open_files(const Source& source, const std::vector<std::string>& paths) {
+  if (source.format == Source::Format::idx) return open_idx_part(source.info, paths[0], paths[1]);
+  if (source.format == Source::Format::svhn) return open_svhn_part(source.info, paths[0]);
+  return open_cifar_part(source.info, source.label_limits, paths);
 }
 
 /// Open files, with the number of samples to use.
@@ -214,9 +238,7 @@ struct Part {
 Part open_part(const Source& source, const DatasetSetting& setting, Dataset::Part which) {
   const bool training = which == Dataset::Part::train;
   const std::vector<std::string> paths = paths_of(source, setting, which);
-  auto files = source.format == Source::Format::idx
-                   ? open_idx_part(source.info, paths[0], paths[1])
-                   : open_cifar_part(source.info, source.label_limits, paths);
+  auto files = open_files(source, paths);
   const std::int64_t wanted = training ? setting.train_samples : setting.test_samples;
   if (wanted > files->samples())
     throw ConfigError("data set '" + source.info.name + "': expected at least the " + std::to_string(wanted) +

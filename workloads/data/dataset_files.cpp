@@ -1,5 +1,8 @@
 #include "workloads/data/dataset_files.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
@@ -8,6 +11,7 @@
 #include "policies/vocabulary/check.hpp"
 #include "workloads/data/data_file.hpp"
 #include "workloads/data/idx.hpp"
+#include "workloads/data/mat_file.hpp"
 
 namespace tandem {
 namespace {
@@ -115,7 +119,55 @@ class CifarPart final : public PartFiles {
   std::vector<std::pair<std::string, std::int64_t>> files_;  ///< path and samples
 };
 
+class SvhnPart final : public PartFiles {
+ public:
+  SvhnPart(const DatasetInfo& info, const std::string& path) : info_(info), file_(path) {
+    const std::vector<std::int64_t> extents = file_.extents("X");
+    const std::vector<std::int64_t> one = {info.height, info.width, info.channels};
+    if (extents.size() != 4 || !std::equal(one.begin(), one.end(), extents.begin()))
+      throw ConfigError(fmt::format("MATLAB file '{}': expected images X of {} x n, found {}", path,
+                                    fmt::join(one, " x "), fmt::join(extents, " x ")));
+    digits_ = file_.numbers("y");
+    if (std::ssize(digits_) != extents.back())
+      throw ConfigError(fmt::format("MATLAB file '{}': expected as many digits y as images X, found {} and {}",
+                                    path, digits_.size(), extents.back()));
+  }
+
+  std::int64_t samples() const override { return std::ssize(digits_); }
+
+  /// In the file, pixels of a column follow each other; in a record, those of a row.
+  std::vector<std::byte> read(std::int64_t count) override {
+    const std::vector<std::byte> images = file_.bytes("X", count);
+    const auto height = static_cast<std::size_t>(info_.height), width = static_cast<std::size_t>(info_.width);
+    const auto record = static_cast<std::size_t>(info_.record_bytes().count());
+    std::vector<std::byte> records;
+    records.reserve(static_cast<std::size_t>(count) * record);
+    for (std::size_t sample = 0; sample < static_cast<std::size_t>(count); ++sample) {
+      const std::int64_t digit = digits_[sample];
+      if (digit < 1 || digit > info_.classes)
+        throw ConfigError(fmt::format("MATLAB file '{}': expected digits y from 1 to {}, found {} at item {}",
+                                      file_.path(), info_.classes, digit, sample));
+      records.push_back(static_cast<std::byte>(digit % info_.classes));
+      const std::byte* const image = images.data() + sample * (record - 1);
+      for (std::size_t channel = 0; channel < static_cast<std::size_t>(info_.channels); ++channel)
+        for (std::size_t row = 0; row < height; ++row)
+          for (std::size_t column = 0; column < width; ++column)
+            records.push_back(image[(channel * width + column) * height + row]);
+    }
+    return records;
+  }
+
+ private:
+  DatasetInfo info_;
+  MatFile file_;
+  std::vector<std::int64_t> digits_;
+};
+
 }  // namespace
+
+std::unique_ptr<PartFiles> open_svhn_part(const DatasetInfo& info, const std::string& path) {
+  return std::make_unique<SvhnPart>(info, path);
+}
 
 std::unique_ptr<PartFiles> open_idx_part(const DatasetInfo& info, const std::string& labels,
                                          const std::string& images) {

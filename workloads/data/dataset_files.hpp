@@ -35,4 +35,8 @@ std::unique_ptr<PartFiles> open_idx_part(const DatasetInfo& info, const std::str
 std::unique_ptr<PartFiles> open_cifar_part(const DatasetInfo& info, const std::vector<int>& label_limits,
                                            const std::vector<std::string>& paths);
 
+/// SVHN's cropped digits: a MATLAB file with the arrays X (height, width, channel and image, bytes) and y
+/// (digits, of which 0 is 10). Errors: another file, other arrays.
+std::unique_ptr<PartFiles> open_svhn_part(const DatasetInfo& info, const std::string& path);
+
 }  // namespace tandem

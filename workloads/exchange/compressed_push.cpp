@@ -35,16 +35,14 @@ PushCompressor::PushCompressor(const ExchangePlan& exchange, bool has_values, Co
       Piece& piece = own.emplace_back();
       piece.extent = extent;
       piece.codec = codec_of(exchange, device, worker, extent);
+      piece.bytes = piece.codec->expected_bytes() + statistics_bytes(extent);
       if (!has_values) continue;
       // A server that waits for all workers never drops a push.
       if (exchange.has_error_feedback()) piece.feedback.emplace(device, exchange.is_timing_driven());
-      piece.message = DeviceArray<std::byte>(device, static_cast<std::size_t>(piece.message_bytes()));
+      const std::int64_t longest = piece.codec->message_bytes() + statistics_bytes(extent);
+      piece.message = DeviceArray<std::byte>(device, static_cast<std::size_t>(longest));
     }
   }
-}
-
-std::int64_t PushCompressor::Piece::message_bytes() const {
-  return codec->message_bytes() + statistics_bytes(extent);
 }
 
 void PushCompressor::Piece::compress(ComputeDevice& device, std::span<float> values, std::int64_t number) {
@@ -52,7 +50,9 @@ void PushCompressor::Piece::compress(ComputeDevice& device, std::span<float> val
   const auto statistics = std::as_bytes(values.subspan(trained.size()));
   const auto compressed = message.span().first(message.size() - statistics.size());
   compression::encode(*codec, feedback, trained, number, compressed, trained);
-  device.copy(message.data() + compressed.size(), statistics.data(), statistics.size());
+  const std::int64_t end = codec->bytes_of(compressed);
+  device.copy(message.data() + end, statistics.data(), statistics.size());
+  bytes = end + std::ssize(statistics);
 }
 
 Kernel PushCompressor::compress(Replica& replica, sync::Payload payload, int bucket,
@@ -71,7 +71,7 @@ Kernel PushCompressor::compress(Replica& replica, sync::Payload payload, int buc
 
 Slice PushCompressor::message(std::size_t shard, std::size_t index) {
   Piece& piece = pieces_[shard][index];
-  return {Bytes(piece.message_bytes()), piece.message.empty() ? nullptr : piece.message.data()};
+  return {Bytes(piece.bytes), piece.message.empty() ? nullptr : piece.message.data()};
 }
 
 void PushCompressor::take_back(std::size_t shard) {
@@ -120,13 +120,13 @@ void PushDecoder::decode(int worker, std::span<float> values, const ShardKey& ke
   for (std::size_t i = key.first; i <= key.last; ++i) {
     const Piece& piece = pieces_[i];
     const auto message = all.subspan(piece.offset, static_cast<std::size_t>(piece.message_bytes));
-    const auto compressed = message.first(static_cast<std::size_t>(piece.codec->message_bytes()));
+    const auto compressed = message.first(static_cast<std::size_t>(piece.codec->bytes_of(message)));
     const auto target = values.subspan(static_cast<std::size_t>(piece.extent.shard_offset),
                                        static_cast<std::size_t>(piece.extent.elements));
     const auto trained = target.first(static_cast<std::size_t>(piece.extent.parameters));
     piece.codec->decode(compressed, numbers_[index], trained);
-    const auto statistics = message.subspan(compressed.size());
-    device_.copy(target.data() + trained.size(), statistics.data(), statistics.size());
+    const auto statistics = std::as_writable_bytes(target.subspan(trained.size()));
+    device_.copy(statistics.data(), message.data() + compressed.size(), statistics.size());
   }
 }
 

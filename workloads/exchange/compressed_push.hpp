@@ -50,7 +50,7 @@ class PushCompressor {
     std::unique_ptr<compression::Codec> codec;
     std::optional<compression::ErrorFeedback> feedback;
     DeviceArray<std::byte> message;  ///< empty when math is modelled
-    std::int64_t message_bytes() const;
+    std::int64_t bytes = 0;          ///< of the last message
     void compress(ComputeDevice& device, std::span<float> values, std::int64_t number);
   };
   ComputeDevice& device_;

@@ -243,6 +243,8 @@ std::unique_ptr<CompressedSum> make_compressed_sum(const ExchangePlan& exchange,
       return std::make_unique<Factored>(exchange, device, setting, repeats);
     case compression::Sharing::summed:
       break;
+    case compression::Sharing::none:
+      TANDEM_CHECK(false, "messages of", exchange.compression_name(), "cannot be shared");
   }
   return std::make_unique<Summed>(exchange, device, setting, repeats);
 }

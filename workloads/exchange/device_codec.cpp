@@ -1,6 +1,7 @@
 #include "workloads/exchange/device_codec.hpp"
 
 #include <utility>
+#include <vector>
 
 #include "workloads/vectors/host_copy.hpp"
 
@@ -13,6 +14,14 @@ class ByProcessor final : public compression::Codec {
       : device_(device), codec_(std::move(codec)), values_(device), message_(device) {}
 
   std::int64_t message_bytes() const override { return codec_->message_bytes(); }
+  std::int64_t header_bytes() const override { return codec_->header_bytes(); }
+  std::int64_t bytes_of(std::span<const std::byte> header) const override {
+    if (header_bytes() == 0) return message_bytes();
+    std::vector<std::byte> own(static_cast<std::size_t>(header_bytes()));
+    copy_and_await(device_, own.data(), header.data(), own.size());
+    return codec_->bytes_of(own);
+  }
+  std::int64_t expected_bytes() const override { return codec_->expected_bytes(); }
   void encode(std::span<const float> values, std::int64_t exchange, std::span<std::byte> message) override {
     const auto own = values_.of(values.size());
     const auto encoded = message_.of(message.size());

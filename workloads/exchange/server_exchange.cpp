@@ -30,6 +30,7 @@ class ServerExchange final : public Exchange, public MemberExchange {
         requests_pulls_(plan.requests_pulls()),
         by_key_(plan.exchanges_by_key()),
         brings_means_(plan.servers_send_means()),
+        omits_known_models_(plan.replies_omit_known_models()),
         versions_(servers_.size(), 0),
         numbers_(servers_.size(), 0),
         coordinator_(context, *roster.coordinator()),
@@ -258,6 +259,8 @@ class ServerExchange final : public Exchange, public MemberExchange {
   }
 
   void on_reply(const protocol::Reply& reply, std::size_t shard) {
+    if (omits_known_models_ && !joins_ && reply.version == versions_[shard])
+      for (const ShardPiece& piece : layout_[shard]) result_.bytes_received -= piece.bytes().count();
     versions_[shard] = reply.version;
     numbers_[shard] = number_of_push(numbers_[shard], reply.version);
     if (compressor_ && reply.dropped) compressor_->take_back(shard);
@@ -284,6 +287,7 @@ class ServerExchange final : public Exchange, public MemberExchange {
   bool requests_pulls_;                         ///< the servers wait for them
   bool by_key_;                                 ///< buckets are exchanged one after the other, by `finish`
   bool brings_means_;                           ///< instead of the model
+  bool omits_known_models_;                     ///< a reply without a new version has empty pieces
   std::optional<sampling::MemberDeals> deals_;  ///< where workers may depart
   MemberHooks hooks_;
   std::int64_t first_workers_ = 0;

@@ -61,7 +61,7 @@ struct Experiment {
     }
     Precision precision = Precision::fp32;  ///< of real mathematics
     bool deterministic = true;              ///< real mathematics: the same bits in every run on a device
-    std::string initial;                    ///< checkpoint to start from; empty: from the seed
+    std::string initial;                    ///< model to start from; empty: from the seed
     OnNonFinite non_finite = OnNonFinite::stop;
     // Only for model "synthetic": a model given by its sizes. Modelled math only.
     std::int64_t synthetic_parameters = 1'000'000;
@@ -108,6 +108,8 @@ struct Experiment {
     std::string cache = "lru";  ///< of cache::catalog()
     std::map<std::string, OptionValue> cache_options;
     Bytes cache_capacity{0};  ///< of the first tier, memory
+    /// The same in percent of the stored training samples; 0: in bytes. See resolve_cache_capacity().
+    double cache_percent = 0.0;
     Bytes disk_capacity{0};   ///< of the second tier, on the node's disk; 0: none
     /// How training images are changed each time they are used, by augmentation_options(); empty: unchanged.
     std::map<std::string, OptionValue> augment;
@@ -116,8 +118,8 @@ struct Experiment {
     int copies = 0;             ///< cache nodes that may hold a sample at the same time; 0: all
     StoreAccess store = StoreAccess::served;
     BadSample bad_sample = BadSample::stop;
-    BackgroundReads background = BackgroundReads::always;
-    int loaders = 4;         ///< limit of concurrent background reads, if these are continuous
+    BackgroundReads background = BackgroundReads::idle;
+    int loaders = 0;         ///< that read beside demand, without pause; 0: `background` says when
     bool keep = false;       ///< a cache node that returns still has its disk tier
     bool shared = false;     ///< shares cache nodes and stores with other jobs that have it
     int decode_threads = 1;  ///< of each worker

@@ -96,7 +96,8 @@ std::vector<ExperimentKey> workload_keys() {
        "real mathematics gives the same bits in every run on the same device; false: cuDNN tries algorithms "
        "and chooses the fastest"},
       {KEY(workload.initial), file(),
-       "checkpoint to start from; empty: random initial parameters, drawn from the seed"},
+       "model to start from: a checkpoint; the results of a job, whose last model it is; or a TorchScript file "
+       "with tensors of the same names and shapes. Empty: random initial parameters, drawn from the seed"},
       {KEY(workload.synthetic_parameters), at_least(1), "model synthetic: number of parameters"},
       {KEY(workload.synthetic_forward), at_least(0), "model synthetic: work of the forward pass, per sample"},
       {KEY(workload.synthetic_backward), at_least(0),
@@ -238,7 +239,11 @@ std::vector<ExperimentKey> cache_keys() {
        {},
        "options of the cache policy; see `tandem list cache`",
        Shared::with_caches},
-      {KEY(data.cache_capacity), at_least(0), "size of each cache node's cache in memory, its first tier",
+      {"data.cache_capacity",
+       [](Experiment& experiment) -> Field { return capacity_field(experiment.data); },
+       {},
+       "size of each cache node's cache in memory, its first tier; 20%: a part of the stored training samples "
+       "of the job, which `tandem show` prints in bytes",
        Shared::with_caches},
       {KEY(data.disk_capacity), at_least(0),
        "size of each cache node's second tier, on the first disk of its host: what leaves memory is written "
@@ -272,16 +277,13 @@ std::vector<ExperimentKey> cache_keys() {
        "of the first of them that begins. They have the same data set, cache, capacity and hosts for them. "
        "Refused with cache policies that plan with the lists of one job, samplers that depend on what is "
        "cached, data.peers plan or directory, and data.keep"},
-      {KEY(data.background),
+      {"data.background",
+       [](Experiment& experiment) -> Field { return background_field(experiment.data); },
        {},
-       "when cache nodes begin reads in the background (data.cache icache, hoard, ...) - always: when no "
-       "batch waits; while-computing: when no batch waits and no worker of the node, of any job, exchanges "
-       "gradients (workers notify their node when an exchange begins and ends); continuous: also while "
-       "batches wait, "
-       "data.loaders reads at the same time"},
-      {KEY(data.loaders), between(1, 1024),
-       "with data.background continuous, reads in the background that a cache node makes at the same time, "
-       "each a batch or a package"},
+       "when cache nodes begin reads in the background (data.cache icache, hoard, ...) - idle: when no batch "
+       "waits; while-computing: when no batch waits and no worker of the node, of any job, exchanges "
+       "gradients (workers notify their node when an exchange begins and ends); a number: of loaders that "
+       "read while batches wait, too, each a batch or a package"},
   };
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "workloads/experiment/experiment.hpp"
+#include "workloads/experiment/own_field.hpp"
 
 namespace tandem {
 
@@ -91,7 +92,7 @@ using Variants = std::map<std::string, nlohmann::json>;
 /// The field of a key; its type is the type of the key.
 using Field =
     std::variant<std::string*, bool*, int*, std::int64_t*, std::uint64_t*, double*, Bytes*, Seconds*, Flops*,
-                 ChoiceField, std::vector<std::string>*, OptionValues*, Variants*>;
+                 ChoiceField, OwnField, std::vector<std::string>*, OptionValues*, Variants*>;
 
 /// The jobs of one experiment that must have the same value.
 enum class Shared : std::uint8_t { by_none, with_caches, by_all_jobs };

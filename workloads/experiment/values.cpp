@@ -138,6 +138,7 @@ struct Assign {
   bool operator()(const ChoiceField& field) const {
     return value.is_string() && field.set(value.get<std::string>());
   }
+  bool operator()(const OwnField& field) const { return field.set(value); }
   template <class Value>
   bool operator()(Value* field) const {
     if (stands_for_zero()) {
@@ -150,6 +151,7 @@ struct Assign {
 
 struct Plain {
   Json operator()(const ChoiceField& field) const { return field.get(); }
+  Json operator()(const OwnField& field) const { return field.get(); }
   template <class Value>
   Json operator()(const Value* field) const {
     return written(*field);
@@ -159,6 +161,7 @@ struct Plain {
 /// Quantities with their units.
 struct WithUnits : Plain {
   using Plain::operator();
+  Json operator()(const OwnField& field) const { return field.written(); }
   template <class Tag, class Rep>
   Json operator()(const Quantity<Tag, Rep>* field) const {
     return to_text(*field);

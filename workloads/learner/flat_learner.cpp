@@ -1,7 +1,9 @@
 #include "workloads/learner/flat_learner.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
@@ -122,11 +124,13 @@ EvaluationResult FlatLearner::evaluate(std::span<const std::byte> records) {
   const at::Device device = runner_.device();
   const std::size_t record = evaluated_.record_bytes();
   const std::size_t chunk = record * evaluation_batch;
+  constexpr std::int64_t top = 5;
   EvaluationResult result;
   const auto pass = [&] {
     // Summed on the device and fetched once: each fetch would wait for the device.
     at::Tensor loss = at::zeros({}, at::TensorOptions(at::kDouble).device(device));
     at::Tensor correct = at::zeros({}, at::TensorOptions(at::kLong).device(device));
+    std::optional<at::Tensor> among_top;
     for (auto rest = records; !rest.empty(); rest = rest.subspan(std::min(chunk, rest.size()))) {
       evaluated_.load(rest.first(std::min(chunk, rest.size())), /*in_use=*/false);
       const Autocast autocast(runner_.mode());
@@ -134,10 +138,14 @@ EvaluationResult FlatLearner::evaluate(std::span<const std::byte> records) {
       const at::Tensor outputs = evaluate_pixels(scaled(batch.pixels)).to(at::kFloat);
       loss += at::cross_entropy_loss(outputs, batch.labels, {}, at::Reduction::Sum);
       correct += outputs.argmax(1).eq(batch.labels).sum();
+      if (outputs.size(1) <= top) continue;
+      const at::Tensor found = std::get<1>(outputs.topk(top, 1)).eq(batch.labels.unsqueeze(1)).sum();
+      among_top = among_top ? *among_top + found : found;
     }
     const auto samples = static_cast<double>(records.size() / record);
     result.accuracy = static_cast<double>(correct.item<std::int64_t>()) / samples;
     result.loss = loss.item<double>() / samples;
+    if (among_top) result.top5_accuracy = static_cast<double>(among_top->item<std::int64_t>()) / samples;
   };
   runner_.compute(evaluation_batch, [&] { runner_.try_twice(pass); });
   return result;

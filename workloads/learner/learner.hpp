@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -22,6 +23,8 @@ class ComputeDevice;
 struct EvaluationResult {
   double accuracy = 0.0;  ///< correct / total
   double loss = 0.0;      ///< mean over samples
+  /// Samples whose class is among the five largest outputs / total; NaN for at most five classes.
+  double top5_accuracy = std::numeric_limits<double>::quiet_NaN();
 };
 
 /// Samples that an evaluation computes together.
@@ -94,7 +97,7 @@ struct Checkpoint {
 /// with "model", "step" and "state_dict". Written atomically. Pre: the values are in the layout of `model`.
 /// Errors: WorldError when it cannot be written.
 void save_checkpoint(const std::string& path, const Checkpoint& checkpoint, const ModelDescription& model);
-/// The values in the layout of `model`.
+/// The values in the layout of `model`. Of a TorchScript file, those of its tensors of the same names; step 0.
 /// Errors: ConfigError when missing, corrupt, or of another model than `model` (naming both).
 Checkpoint load_checkpoint(const std::string& path, const ModelDescription& model);
 

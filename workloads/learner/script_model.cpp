@@ -26,12 +26,6 @@ std::string reason_of(const std::exception& error) {
   return last;
 }
 
-std::string to_text(at::IntArrayRef shape) {
-  std::string text;
-  for (const auto extent : shape) text += (text.empty() ? "" : "x") + std::to_string(extent);
-  return text.empty() ? "one value" : text;
-}
-
 torch::jit::Module load(const std::string& path, at::Device device) {
   if (std::ifstream file(path); !file)
     throw ConfigError("model '" + path + "' cannot be opened: " + std::strerror(errno));
@@ -61,6 +55,12 @@ std::pair<torch::jit::Module, std::string> owner_of(const torch::jit::Module& mo
 
 }  // namespace
 
+std::string shape_text(at::IntArrayRef shape) {
+  std::string text;
+  for (const auto extent : shape) text += (text.empty() ? "" : "x") + std::to_string(extent);
+  return text.empty() ? "one value" : text;
+}
+
 ScriptModel::ScriptModel(const LearnerSetting& setting, at::Device device)
     : name_(setting.model), classes_(setting.dataset.classes), module_(load(setting.model, device)) {}
 
@@ -88,7 +88,7 @@ at::Tensor ScriptModel::run(const at::Tensor& pixels, bool training) {
   try {
     output = module_.forward({pixels});
   } catch (const std::exception& error) {
-    throw ConfigError("model '" + name_ + "' does not accept images of " + to_text(pixels.sizes().slice(1)) +
+    throw ConfigError("model '" + name_ + "' does not accept images of " + shape_text(pixels.sizes().slice(1)) +
                       ": " + reason_of(error));
   }
   const bool fits = output.isTensor() && output.toTensor().dim() == 2 &&
@@ -96,7 +96,7 @@ at::Tensor ScriptModel::run(const at::Tensor& pixels, bool training) {
   if (!fits)
     throw ConfigError("model '" + name_ + "': expected outputs of " + std::to_string(pixels.size(0)) + 'x' +
                       std::to_string(classes_) + " (images and classes) or wider, found " +
-                      (output.isTensor() ? to_text(output.toTensor().sizes()) : output.tagKind()));
+                      (output.isTensor() ? shape_text(output.toTensor().sizes()) : output.tagKind()));
   return output.toTensor();
 }
 

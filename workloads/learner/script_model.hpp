@@ -16,6 +16,9 @@ struct ScriptTensor {
   bool trained;      ///< a parameter that needs a gradient
 };
 
+/// "20x1x5x5".
+std::string shape_text(at::IntArrayRef shape);
+
 class ScriptModel {
  public:
   /// Errors: ConfigError when the file is missing or not TorchScript.

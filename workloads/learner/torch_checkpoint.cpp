@@ -1,5 +1,6 @@
 // Checkpoints in PyTorch's own file format. libtorch's unpickler reads data only and runs no code.
 #include <ATen/ATen.h>
+#include <caffe2/serialize/inline_container.h>
 #include <torch/csrc/jit/serialization/pickle.h>
 
 #include <algorithm>
@@ -7,12 +8,14 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <string_view>
 #include <vector>
 
 #include "policies/vocabulary/stream_text.hpp"
 #include "workloads/data/zip_check.hpp"
 #include "workloads/files/whole_file.hpp"
+#include "workloads/learner/script_model.hpp"
 #include "workloads/learner/torch_learner.hpp"
 
 namespace tandem {
@@ -51,6 +54,38 @@ c10::IValue entry_of(const c10::IValue& archive, const std::string& path, const 
   return found->value();
 }
 
+/// Of a file of torch.jit.save, which no file of torch.save has.
+bool is_torch_script(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file || find_zip_error(path)) return false;
+  try {
+    return caffe2::serialize::PyTorchStreamReader(path).hasRecord("constants.pkl");
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+/// A pretrained model, written by PyTorch.
+Checkpoint load_torch_script(const std::string& path, const ModelDescription& model) {
+  LearnerSetting setting;
+  setting.model = path;
+  const ScriptModel script(setting, at::kCPU);
+  std::map<std::string, at::Tensor> found;
+  for (const ScriptTensor& tensor : script.tensors()) found.emplace(tensor.name, tensor.value);
+  Checkpoint checkpoint{.model = model.name, .step = 0, .values = {}};
+  checkpoint.values.resize(static_cast<std::size_t>(model.elements()));
+  for (const auto& tensor : model.tensors) {
+    const auto own = found.find(tensor.name);
+    if (own == found.end() || own->second.sizes() != tensor.shape)
+      throw ConfigError("TorchScript file '" + path + "': expected the tensors of model '" + model.name +
+                        "', among them '" + tensor.name + "' (" + shape_text(tensor.shape) + "), found " +
+                        (own == found.end() ? "none of that name" : shape_text(own->second.sizes())));
+    const at::Tensor values = own->second.detach().to(at::kFloat).contiguous();
+    std::copy_n(values.data_ptr<float>(), tensor.elements(), checkpoint.values.begin() + tensor.offset);
+  }
+  return checkpoint;
+}
+
 std::int64_t count_values(const c10::impl::GenericDict& state) {
   std::int64_t count = 0;
   for (const auto& entry : state)
@@ -78,6 +113,7 @@ void save_torch_checkpoint(const std::string& path, const Checkpoint& checkpoint
 }
 
 Checkpoint load_torch_checkpoint(const std::string& path, const ModelDescription& model) {
+  if (is_torch_script(path)) return load_torch_script(path, model);
   const auto archive = read_archive(path);
   const auto name = entry_of(archive, path, "model");
   const auto step = entry_of(archive, path, "step");

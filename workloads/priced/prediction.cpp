@@ -8,6 +8,7 @@
 #include <span>
 #include <utility>
 
+#include "policies/prices/order_statistics.hpp"
 #include "policies/prices/step.hpp"
 #include "policies/prices/throughput.hpp"
 #include "policies/vocabulary/check.hpp"
@@ -17,10 +18,6 @@
 
 namespace tandem::priced {
 namespace {
-
-[[noreturn]] void has_no_form(const std::string& what) {
-  throw ConfigError("no closed form for " + what + "; `tandem simulate` predicts this job");
-}
 
 void check_form(const Job& job) {
   const ExchangePlan& plan = job.exchange();
@@ -34,8 +31,11 @@ void check_form(const Job& job) {
   if (job.data().from_storage()) has_no_form("data.source storage");
   if (plan.exchanges_by_key()) has_no_form("sync.exchange by-key");
   if (plan.overlaps_forward()) has_no_form("sync.overlap both");
-  if (job.spec().experiment.physics.network != NetworkSource::platform)
-    has_no_form("physics.network profile");
+  const Experiment& experiment = job.spec().experiment;
+  if (experiment.physics.network != NetworkSource::platform) has_no_form("physics.network profile");
+  if (experiment.physics.noise == NoiseSource::profile) has_no_form("physics.noise profile");
+  if (experiment.physics.overlap_slowdown > 1.0) has_no_form("physics.overlap_slowdown");
+  if (experiment.run.slowdown_probability > 0.0) has_no_form("run.slowdown_probability");
 }
 
 class Predictor {
@@ -54,6 +54,7 @@ class Predictor {
       over_servers();
     else
       over_all_reduce();
+    if (found_.in_rounds) wait_for_slowest();
     finish();
     return std::move(found_);
   }
@@ -84,6 +85,7 @@ class Predictor {
       all += sum.exchange;
     }
     found_.round = found_.slowest = prices::end_of_buckets(sums, computing) + update;
+    found_.certainty = found_.fastest < found_.round ? Certainty::bound : Certainty::exact;
     found_.origin = fmt::format(
         "{}{}", waits ? "sums wait for the backward pass on processors, at most until its end; " : "",
         "a bucket follows the one before");
@@ -92,6 +94,7 @@ class Predictor {
     part("update of the workers", update);
     limit_by_computing();
     limit("the all-reduce", all);
+    count_bytes_of_sums();
   }
 
   /// As its schedule does it, priced on the network; a library's, as simulations price it. Ready at 0.
@@ -139,7 +142,9 @@ class Predictor {
     const ServerRounds rounds(job_, network_, classes_);
     const ServerRounds::Round round = rounds.steady();
     found_.round = found_.fastest = found_.slowest = round.duration();
+    found_.certainty = Certainty::approximation;
     found_.origin = "messages share links as a fluid";
+    count_bytes_of_shards();
     part("computing (" + round.last + ")", round.computing);
     part("its push", round.push);
     part("update of the servers", round.update);
@@ -174,6 +179,8 @@ class Predictor {
     found_.slowest = slowest_->computing() + rounds.busiest(true).first + update * found_.workers +
                      rounds.busiest(false).first;
     found_.slowest = std::max(found_.slowest, found_.round);
+    found_.certainty = Certainty::approximation;
+    count_bytes_of_shards();
     found_.origin =
         "a queue with random times: from no worker ever waiting for another to all of them in step";
     part("computing, in the mean", computing);
@@ -184,7 +191,55 @@ class Predictor {
     limit_by_servers(rounds, 1, true);
   }
 
+  // ---- Steps that vary ----
+
+  /// Every worker draws its own time of a round; the others wait for the slowest one. That their messages
+  /// are then spread out is left out.
+  void wait_for_slowest() {
+    const Experiment& experiment = job_.spec().experiment;
+    if (experiment.physics.noise != NoiseSource::spread || found_.workers == 1) return;
+    std::vector<prices::SpreadClass> spread;
+    for (const WorkerTimes& of : classes_) {
+      const Rank rank = job_.roster().workers()[static_cast<std::size_t>(of.workers.front())];
+      const double given = experiment.physics.spread;
+      const double of_step = given > 0.0 ? given : job_.devices().spread_of(rank);
+      const double variation = of_step / std::sqrt(static_cast<double>(of.steps));
+      const double sigma = std::sqrt(std::log1p(variation * variation));
+      const Seconds median = of.computing() * std::exp(-sigma * sigma / 2);
+      spread.push_back(
+          {sigma > 0.0 ? prices::Spread::log_normal(median, sigma) : prices::Spread::constant(of.computing()),
+           static_cast<int>(of.workers.size())});
+    }
+    const Seconds waiting = prices::mean_of_slowest(spread) - slowest_->computing();
+    found_.round += waiting;
+    found_.slowest += waiting;
+    found_.certainty = Certainty::approximation;
+    found_.origin += "; computing times vary, and each round waits for the slowest worker in the mean";
+    part("waiting for the slowest step", waiting);
+  }
+
   // ---- Results ----
+
+  void count_bytes_of_shards() {
+    std::int64_t bytes = 0;
+    for (const auto& shard : plan_.shard_layout())
+      for (const ShardPiece& piece : shard) bytes += piece.bytes().count();
+    found_.bytes_sent = found_.bytes_received = bytes * found_.workers;
+  }
+
+  /// A library's all-reduce is counted as a ring, which moves the fewest bytes.
+  void count_bytes_of_sums() {
+    const auto& elements = plan_.summed_elements();
+    for (std::size_t bucket = 0; bucket < elements.size(); ++bucket)
+      for (int self = 0; self < found_.workers; ++self) {
+        const auto schedule = plan_.group_of_all().schedule(bucket, self, elements[bucket]);
+        const std::int64_t as_ring = 2 * elements[bucket] * (found_.workers - 1) / found_.workers;
+        const auto extent = schedule ? collectives::extent_of(*schedule)
+                                     : collectives::Extent{.sent = as_ring, .received = as_ring};
+        found_.bytes_sent += 4 * extent.sent;
+        found_.bytes_received += 4 * extent.received;
+      }
+  }
 
   void part(std::string name, Seconds time) {
     if (time > Seconds(0.0)) found_.parts.push_back({std::move(name), time});
@@ -220,6 +275,8 @@ class Predictor {
     }
     found_.rounds = static_cast<std::int64_t>(rounds);
     found_.makespan = found_.round * rounds;
+    found_.steps_per_round = plan_.steps_per_round();
+    found_.classes = std::move(classes_);
   }
 
   const Job& job_;
@@ -231,6 +288,11 @@ class Predictor {
 };
 
 }  // namespace
+
+void has_no_form(const std::string& what) {
+  throw ConfigError("no closed form for " + what +
+                    "; `tandem simulate --fidelity transfers` predicts this job");
+}
 
 std::vector<std::string> hosts_of_prediction(const Job& job) {
   std::vector<std::string> hosts;

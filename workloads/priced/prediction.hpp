@@ -2,12 +2,15 @@
 // simulations use too, without roles and messages. The cost does not depend on the number of rounds.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "platforms/description_network.hpp"
+#include "policies/vocabulary/choices.hpp"
 #include "workloads/job/plan/job.hpp"
+#include "workloads/priced/worker_times.hpp"
 
 namespace tandem::priced {
 
@@ -23,24 +26,49 @@ struct Limit {
   double rounds_per_s = 0.0;
 };
 
+/// How good a closed form is.
+enum class Certainty : std::uint8_t {
+  exact,         ///< what the simulation of every message gives, but for rounding
+  bound,         ///< the simulation is not slower
+  approximation  ///< the simulation is near it
+};
+
 struct Prediction {
   int workers = 0;
   bool in_rounds = true;  ///< workers wait for each other; otherwise a round is a step of each worker
   Seconds round;          ///< duration
   Seconds fastest;        ///< between these two; equal where the closed form is exact
   Seconds slowest;
-  std::string origin;          ///< how good the duration is, and why
-  double samples_per_s = 0.0;  ///< of all workers
-  std::vector<Part> parts;     ///< of the round, one after the other
-  std::vector<Limit> limits;   ///< lowest first: the first one binds, the second one would be next
-  std::int64_t rounds = 0;     ///< of the job; 0: it ends at a time
-  Seconds makespan;            ///< of all rounds; 0 if it ends at a time
+  Certainty certainty = Certainty::exact;  ///< of the duration
+  std::string origin;                      ///< why
+  double samples_per_s = 0.0;              ///< of all workers
+  std::vector<Part> parts;                 ///< of the round, one after the other
+  std::vector<Limit> limits;         ///< lowest first: the first one binds, the second one would be next
+  std::vector<WorkerTimes> classes;  ///< of equal workers
+  int steps_per_round = 1;
+  std::int64_t bytes_sent = 0, bytes_received = 0;  ///< by all workers in a round
+  std::int64_t rounds = 0;                          ///< of the job; 0: it ends at a time
+  Seconds makespan;                                 ///< of all rounds; 0 if it ends at a time
 };
+
+/// Refuses a job, and names the level that can predict it. Errors: ConfigError.
+[[noreturn]] void has_no_form(const std::string& what);
 
 /// The hosts between which it needs the network.
 std::vector<std::string> hosts_of_prediction(const Job& job);
-/// `network`: between these. Machines do not depart, nothing is committed or evaluated, and times do not
-/// vary. Errors: ConfigError for jobs without a closed form.
+/// `network`: between these. Machines do not depart, and nothing is committed or evaluated. With
+/// physics.noise spread a round with a barrier waits for the slowest worker in the mean. Errors: ConfigError
+/// for jobs without a closed form, naming the key.
 Prediction predict(const Job& job, const platforms::Network& network);
 
 }  // namespace tandem::priced
+
+namespace tandem {
+
+template <>
+inline constexpr std::array<ChoiceName<priced::Certainty>, 3> choice_names<priced::Certainty> = {
+    {{priced::Certainty::exact, "exact"},
+     {priced::Certainty::bound, "bound"},
+     {priced::Certainty::approximation, "approximation"}}};
+
+}  // namespace tandem

@@ -1,6 +1,7 @@
 #include "workloads/priced/server_rounds.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace tandem::priced {
 
@@ -55,12 +56,14 @@ Seconds ServerRounds::slowest_update(int pushes) const {
 }
 
 ServerRounds::Round ServerRounds::steady() const {
-  constexpr int rounds_until_steady = 8;
+  constexpr int most_rounds = 8;
+  constexpr double rounding_s = 1e-9;
   const auto workers = times_.size();
   const bool overlaps = plan_.overlaps_backward() && plan_.payload() == sync::Payload::gradient;
   std::vector<Seconds> starts(workers, Seconds(0.0));
   Round found;
-  for (int round = 0; round < rounds_until_steady; ++round) {
+  for (int round = 0; round < most_rounds; ++round) {
+    const std::vector<Seconds> before = starts;
     std::vector<Connection> pushes = messages(true);
     for (std::size_t worker = 0; worker < workers; ++worker) {
       const WorkerTimes& times = *times_[worker];
@@ -104,6 +107,12 @@ ServerRounds::Round ServerRounds::steady() const {
       if (worker == last) got = arrived;
     }
     found.reply = got - all_pushed - found.update;
+    // Steady: every worker begins as much later.
+    const Seconds later = starts.front() - before.front();
+    bool is_steady = true;
+    for (std::size_t worker = 0; worker < workers; ++worker)
+      is_steady = is_steady && std::abs((starts[worker] - before[worker] - later).count()) < rounding_s;
+    if (is_steady) break;
   }
   return found;
 }

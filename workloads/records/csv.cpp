@@ -60,6 +60,7 @@ Reader::Reader(std::string name, std::string text, std::vector<std::string> colu
                const std::vector<std::string>& earlier)
     : rows_(std::move(name), std::move(text), Rows::Between::nothing), columns_(std::move(columns)) {
   rows_.next(fields_);
+  columns_of_file_ = fields_.size();
   const auto are = [this](const std::vector<std::string>& names) {
     return std::ranges::equal(fields_, names, {}, &Field::text);
   };
@@ -74,9 +75,9 @@ Reader::Reader(std::string name, std::string text, std::vector<std::string> colu
 bool Reader::next_row() {
   taken_ = 0;
   if (!rows_.next(fields_)) return false;
-  if (fields_.size() != columns_.size())
+  if (fields_.size() != columns_of_file_)
     throw ConfigError(
-        fmt::format("{}: expected {} fields, found {}", rows_.place(), columns_.size(), fields_.size()));
+        fmt::format("{}: expected {} fields, found {}", rows_.place(), columns_of_file_, fields_.size()));
   return true;
 }
 

@@ -32,12 +32,15 @@ class Writer {
 /// Reads fields in order. Errors of every member: ConfigError naming file, line and column.
 class Reader {
  public:
-  /// `name` of the file for messages. The header must be `columns`, or `earlier`: as older files name them.
+  /// `name` of the file for messages. The header must be `columns`, or `earlier`: as older files name them,
+  /// without the last ones if these have been added since.
   Reader(std::string name, std::string text, std::vector<std::string> columns,
          const std::vector<std::string>& earlier);
 
   /// Goes to the next row; false at the end of the file.
   bool next_row();
+  /// False when an older file lacks the next column.
+  bool has_field() const { return taken_ < fields_.size(); }
   void field(std::int64_t& value);
   void field(int& value);
   void field(double& value);
@@ -51,6 +54,7 @@ class Reader {
   Rows rows_;
   std::vector<std::string> columns_;
   std::vector<Field> fields_;
+  std::size_t columns_of_file_;
   std::size_t taken_ = 0;
 };
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "workloads/records/csv.hpp"
@@ -44,6 +45,7 @@ struct Columns<EvaluationRecord> {
     column("time_s", r.time);
     column("accuracy", r.accuracy);
     column("loss", r.loss);
+    column("top5_accuracy", r.top5_accuracy);
   }
 };
 
@@ -247,7 +249,7 @@ std::string to_csv(const std::vector<Record>& records) {
   return writer.text();
 }
 
-/// The name of a column in files of older versions.
+/// The name of a column in files of older versions; empty: they lack it, and it is the last one.
 template <class Record>
 std::string earlier_name(const std::string& name) {
   return name;
@@ -255,6 +257,10 @@ std::string earlier_name(const std::string& name) {
 template <>
 inline std::string earlier_name<MembershipRecord>(const std::string& name) {
   return name == "view" ? "epoch" : name;
+}
+template <>
+inline std::string earlier_name<EvaluationRecord>(const std::string& name) {
+  return name == "top5_accuracy" ? "" : name;
 }
 
 /// Errors: ConfigError naming `file`, line and column.
@@ -264,13 +270,15 @@ std::vector<Record> from_csv(const std::string& file, std::string text) {
   const Record blank{};
   Columns<Record>::visit(blank, [&](const std::string& name, const auto&) {
     names.push_back(name);
-    earlier.push_back(earlier_name<Record>(name));
+    if (std::string before = earlier_name<Record>(name); !before.empty()) earlier.push_back(std::move(before));
   });
   csv::Reader reader(file, std::move(text), std::move(names), earlier);
   std::vector<Record> records;
   while (reader.next_row()) {
     auto& record = records.emplace_back();
-    Columns<Record>::visit(record, [&](const auto&, auto& value) { reader.field(value); });
+    Columns<Record>::visit(record, [&](const auto&, auto& value) {
+      if (reader.has_field()) reader.field(value);
+    });
   }
   return records;
 }

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <functional>
 #include <string>
 #include <vector>
@@ -47,6 +48,8 @@ struct EvaluationRecord {
   Seconds time{};             ///< when the evaluation ended
   double accuracy = 0.0;      ///< NaN when math is modelled
   double loss = 0.0;
+  /// The class is among the five largest outputs. NaN when math is modelled, or for at most five classes.
+  double top5_accuracy = std::numeric_limits<double>::quiet_NaN();
 };
 
 /// A state that the job has committed, when all ranks' parts of it are written: one row of commits.csv.

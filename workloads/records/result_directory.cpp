@@ -81,7 +81,8 @@ std::int64_t lines_in(const std::string& text) { return std::count(text.begin(),
 
 /// --force may delete only files that this program wrote.
 bool is_ours(const fs::path& path) {
-  for (const char* mark : {"run.json", "report.json", "study.json", jobs_file_name, incomplete_mark})
+  for (const char* mark :
+       {"run.json", "report.json", "study.json", "plan.json", jobs_file_name, incomplete_mark})
     if (fs::exists(path / mark)) return true;
   return false;
 }

@@ -1,6 +1,10 @@
 // The keys of summary.json, declared once: files and reports are written and read by them.
 #pragma once
 
+#include <cmath>
+#include <string>
+#include <type_traits>
+
 #include "workloads/experiment/fields.hpp"
 #include "workloads/records/csv_columns.hpp"
 #include "workloads/records/ensemble_fields.hpp"
@@ -10,7 +14,17 @@
 namespace tandem {
 
 template <>
-struct Fields<EvaluationRecord> : Columns<EvaluationRecord> {};
+struct Fields<EvaluationRecord> {
+  static void visit(auto& e, auto&& field) {
+    // Written where it is known.
+    constexpr bool reads = !std::is_const_v<std::remove_reference_t<decltype(e)>>;
+    Columns<EvaluationRecord>::visit(e, [&](const std::string& name, auto& value) {
+      const bool is_added = name == "top5_accuracy";
+      if (is_added && !reads && std::isnan(e.top5_accuracy)) return;
+      field(name, value, is_added ? Key::added : Key::required);
+    });
+  }
+};
 
 template <>
 struct Fields<TimeStatistics> {

@@ -36,7 +36,8 @@ double Evaluation::evaluate(const Subject& subject, const std::function<std::vec
                                   .checkpoint_time = subject.taken,
                                   .time = context_.now(),
                                   .accuracy = result.accuracy,
-                                  .loss = result.loss});
+                                  .loss = result.loss,
+                                  .top5_accuracy = result.top5_accuracy});
   return result.accuracy;
 }
 

@@ -12,6 +12,9 @@
 // step is the last (no answer means that it is not), so asking takes no time. And the pace includes the time
 // until each worker's push has arrived; over an all-reduce, until its message to the coordinator has.
 //
+// With slowest_steps above 1, the slowest worker takes that many steps, and the others fill their time: fewer
+// exchanges.
+//
 // A worker that joins begins with one step, which measures its duration. It sets the pace only in rounds that
 // wait for it.
 #include <algorithm>
@@ -80,6 +83,7 @@ class EsyncServer final : public ServerPolicy {
         epsilon_(setting.options.real("epsilon_s")),
         epsilon_share_(setting.options.real("epsilon_share")),
         smoothing_(setting.options.real("smoothing")),
+        slowest_steps_(static_cast<int>(setting.options.integer("slowest_steps"))),
         max_local_steps_(static_cast<int>(setting.options.integer("max_local_steps"))),
         weights_(setting.options.text("weights")) {
     sort_by_pace();
@@ -98,10 +102,11 @@ class EsyncServer final : public ServerPolicy {
       smooth(event.worker, record.reply, event.now - record.answered_at);
     record.has_reported = true;
     record.reported = event.now;
+    record.steps = event.local_steps;
     record.step_end = event.now + record.step.value;
     const int steps = event.local_steps + (ahead_ ? 1 : 0);
     const bool measures = first_round_ || !record.step.known;
-    record.ready = asks && (measures || steps >= max_local_steps_ || is_ready(event.worker));
+    record.ready = asks && (measures || steps >= max_local_steps_ || is_ready(event.worker, steps));
     decisions.emplace_back(AnswerReport{event.worker, record.ready});
   }
 
@@ -146,6 +151,7 @@ class EsyncServer final : public ServerPolicy {
     state.column("answered_at", records_, &Record::answered_at);
     state.column("has_reported", records_, &Record::has_reported);
     state.column("reported", records_, &Record::reported);
+    state.column("steps", records_, &Record::steps);
     state.column("step_end", records_, &Record::step_end);
     state.column("ready", records_, &Record::ready);
     state.column("pushed", records_, &Record::pushed);
@@ -165,6 +171,7 @@ class EsyncServer final : public ServerPolicy {
     Seconds answered_at = {};   ///< time of the last answer to a push
     bool has_reported = false;  ///< in this round
     Seconds reported = {};      ///< time of its last report in this round
+    int steps = 0;              ///< local steps of this round before `step_end`'s
     Seconds step_end = {};      ///< predicted end of its current step, or of its next one
     bool ready = false;         ///< to exchange in this round
     bool pushed = false;        ///< in this round
@@ -197,24 +204,32 @@ class EsyncServer final : public ServerPolicy {
     return communication_aware_ ? record.exchange.value : Seconds(0.0);
   }
 
-  Seconds pace_of(const Record& record) const { return record.step.value + exchange_of(record); }
+  /// Of a round in which it would be the slowest.
+  Seconds pace_of(const Record& record) const {
+    return record.step.value * static_cast<double>(slowest_steps_) + exchange_of(record);
+  }
+  /// Predicted end of the last step of a round in which it is the slowest.
+  Seconds last_step_end(const Record& record) const {
+    return record.step_end + record.step.value * std::max(0.0, slowest_steps_ - 1.0 - record.steps);
+  }
   void sort_by_pace() {
     by_pace_.clear();
     for (int worker = 0; worker < static_cast<int>(records_.size()); ++worker) set_pace(worker);
   }
 
-  /// With another step, this worker's push would arrive after the slowest worker's. A report before a step
-  /// asks about the step after it.
-  bool is_ready(int worker) const {
+  /// With another step than these, this worker's push would arrive after the slowest worker's. A report before
+  /// a step asks about the step after it.
+  bool is_ready(int worker, int steps) const {
     if (by_pace_.empty()) return true;
     const int slowest = by_pace_.begin()->second;
     const Record& pace = at(slowest);
-    if (worker == slowest || (ahead_ ? pace.pushed : pace.ready)) return true;
+    if (worker == slowest) return steps >= slowest_steps_;
+    if (ahead_ ? pace.pushed : pace.ready) return true;
     if (!ahead_ && !pace.has_reported) return false;  // the slowest has not begun its round
     const Record& record = at(worker);
     const Seconds next_end = record.step_end + (ahead_ ? record.step.value : Seconds(0.0));
     const Seconds margin = epsilon_ + pace.step.value * epsilon_share_;
-    return next_end + exchange_of(record) + margin > pace.step_end + exchange_of(pace);
+    return next_end + exchange_of(record) + margin > last_step_end(pace) + exchange_of(pace);
   }
 
   void drop_late(const Push& event, ServerDecisions& decisions) {
@@ -235,6 +250,7 @@ class EsyncServer final : public ServerPolicy {
       // A worker that joined during the round: its step is of an older model, and another one follows.
       record.ready = false;
       record.has_reported = false;
+      record.steps = 0;
       record.step_end = std::max(now, record.step_end) + record.step.value;
     }
     if (grows) sort_by_pace();
@@ -244,6 +260,7 @@ class EsyncServer final : public ServerPolicy {
     record.ready = false;
     record.pushed = false;
     record.has_reported = false;
+    record.steps = 0;
     record.step_end = now + record.reply.value + record.step.value;
     record.answered = true;
     record.answered_at = now;
@@ -258,6 +275,7 @@ class EsyncServer final : public ServerPolicy {
   Seconds epsilon_;
   double epsilon_share_;
   double smoothing_;
+  int slowest_steps_;
   int max_local_steps_;
   std::string weights_;
 };
@@ -296,6 +314,11 @@ Algorithm variant(const std::string& name, const std::string& summary, const Def
                    .default_value = 1.0,
                    .minimum = 0.01,
                    .maximum = 1.0},
+                  {.name = "slowest_steps",
+                   .summary = "local steps of the slowest worker in a round; 1, as published",
+                   .default_value = std::int64_t{1},
+                   .minimum = 1,
+                   .maximum = 1000000},
                   {.name = "max_local_steps",
                    .summary = "largest number of local steps in a round",
                    .default_value = std::int64_t{1000},

@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <set>
 
@@ -209,6 +211,29 @@ TEST(CompressionLengths, AreThoseOfTheTable) {
   for (const auto& length : lengths)
     EXPECT_EQ(make(length.method, length.shapes, length.options)->message_bytes(), length.bytes)
         << length.method;
+}
+
+/// Signs and exponents of normal values have about 4 bits of information, of 9; their other 23 bits are noise.
+TEST(Lossless, PacksWhatIsAlikeAndKeepsEveryBit) {
+  Rng random(11);
+  const Shapes shapes = {{64, 64}, {1, 64}};
+  const auto codec = make("lossless", shapes);
+  const auto elements = stretch_with(shapes).elements;
+  std::vector<float> normal, same(static_cast<std::size_t>(elements), 0.1F), noise;
+  for (std::int64_t i = 0; i < elements; ++i) {
+    normal.push_back(static_cast<float>(random.normal()));
+    noise.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(random.next() >> 32U)));
+  }
+  const auto length_of = [&](const std::vector<float>& values) {
+    const auto message = encoded(*codec, values, 0);
+    const auto back = sent(*codec, values);
+    EXPECT_EQ(std::memcmp(back.data(), values.data(), values.size() * sizeof(float)), 0);
+    return static_cast<double>(codec->bytes_of(message)) / static_cast<double>(4 * elements);
+  };
+  EXPECT_NEAR(length_of(normal), 0.85, 0.03);
+  EXPECT_LT(length_of(same), 0.01);
+  EXPECT_EQ(length_of(noise), 1.0 + 1.0 / static_cast<double>(elements)) << "as it is, after its length";
+  EXPECT_EQ(codec->expected_bytes(), 4 + 13980) << "0.84 of 4 x 4,160 bytes, in whole floats";
 }
 
 }  // namespace TANDEM_FILE

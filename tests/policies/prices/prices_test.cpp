@@ -4,8 +4,6 @@
 #include <array>
 #include <cmath>
 
-#include "policies/prices/exchange.hpp"
-#include "policies/prices/flows.hpp"
 #include "policies/prices/order_statistics.hpp"
 #include "policies/prices/step.hpp"
 #include "policies/prices/throughput.hpp"
@@ -18,7 +16,6 @@ namespace TANDEM_FILE {
 struct OrderCase {
   const char* name;
   std::vector<SpreadClass> classes;
-  int k;  ///< 0: the slowest
   double expected_s;
   double within;
 };
@@ -30,32 +27,27 @@ const Spread measured = Spread::of_values({1.2, 1.0, 2.0, 1.1});
 const Spread usual = Spread::normal(Seconds(1.0), Seconds(0.05));
 const Spread slow = Spread::normal(Seconds(1.1), Seconds(0.05));
 
-TEST(Prices, MeansOfTheSlowestAndOfTheKthWorker) {
+TEST(Prices, MeansOfTheSlowestWorker) {
   const std::vector<OrderCase> cases = {
-      {"slowest of 8, exponential", {{unit, 8}}, 0, 2.717857, 1e-6},
-      {"6th of 8", {{unit, 8}}, 6, 1.217857, 1e-6},
-      {"60th of 64", {{unit, 64}}, 60, 2.660558, 1e-6},
-      {"normal, 8", {{standard, 8}}, 0, 1.42360, 1e-5},
-      {"normal, 64", {{standard, 64}}, 0, 2.34373, 1e-5},
-      {"normal, 1,024", {{standard, 1024}}, 0, 3.24824, 1e-5},
-      {"normal, 100,000", {{standard, 100'000}}, 0, 4.38432, 1e-5},
-      {"log-normal, 8", {{wide, 8}}, 0, 1.33950, 1e-5},
-      {"log-normal, 64", {{wide, 64}}, 0, 1.60463, 1e-5},
-      {"of values, 1", {{measured, 1}}, 0, 1.325, 1e-9},
-      {"of values, 4", {{measured, 4}}, 0, 1.74023, 1e-5},
-      {"of values, 16", {{measured, 16}}, 0, 1.99198, 1e-5},
-      {"two classes", {{usual, 60}, {slow, 4}}, 0, 1.15595, 1e-5},
-      {"two classes, 62nd", {{usual, 60}, {slow, 4}}, 62, 1.11033, 1e-5},
-      {"one class of 64", {{usual, 64}}, 0, 1.11719, 1e-5},
+      {"slowest of 8, exponential", {{unit, 8}}, 2.717857, 1e-6},
+      {"normal, 8", {{standard, 8}}, 1.42360, 1e-5},
+      {"normal, 64", {{standard, 64}}, 2.34373, 1e-5},
+      {"normal, 1,024", {{standard, 1024}}, 3.24824, 1e-5},
+      {"normal, 100,000", {{standard, 100'000}}, 4.38432, 1e-5},
+      {"log-normal, 8", {{wide, 8}}, 1.33950, 1e-5},
+      {"log-normal, 64", {{wide, 64}}, 1.60463, 1e-5},
+      {"of values, 1", {{measured, 1}}, 1.325, 1e-9},
+      {"of values, 4", {{measured, 4}}, 1.74023, 1e-5},
+      {"of values, 16", {{measured, 16}}, 1.99198, 1e-5},
+      {"two classes", {{usual, 60}, {slow, 4}}, 1.15595, 1e-5},
+      {"one class of 64", {{usual, 64}}, 1.11719, 1e-5},
       {"no spread",
        {{Spread::constant(Seconds(2.0)), 1000}, {Spread::constant(Seconds(3.0)), 1}},
-       0,
        3.0,
        1e-12},
   };
   for (const OrderCase& of : cases) {
-    const Seconds found = of.k == 0 ? mean_of_slowest(of.classes) : mean_of_kth(of.classes, of.k);
-    EXPECT_NEAR(found.count(), of.expected_s, of.within) << of.name;
+    EXPECT_NEAR(mean_of_slowest(of.classes).count(), of.expected_s, of.within) << of.name;
   }
   EXPECT_NEAR(wide.mean().count(), 1.02020, 1e-5);
 }
@@ -65,8 +57,6 @@ TEST(Prices, AClassInTwoHalvesIsTheClass) {
   const std::array one = {SpreadClass{wide, 8}};
   const std::array two = {SpreadClass{wide, 5}, SpreadClass{wide, 3}};
   EXPECT_NEAR(mean_of_slowest(one).count(), mean_of_slowest(two).count(), 1e-12);
-  for (const int k : {1, 4, 7})
-    EXPECT_NEAR(mean_of_kth(one, k).count(), mean_of_kth(two, k).count(), 1e-9) << k;
 }
 
 // ---- Throughput without barriers ----
@@ -105,61 +95,6 @@ TEST(Prices, ThroughputLiesBetweenMeanValueAnalysisAndTheBound) {
   EXPECT_NEAR(rate(10, 0.5), 0.75 * 10.0 + 0.25 * 8.3204, 1e-4);
   EXPECT_NEAR(rate(1, 1.0), 1.0, 1e-12);
   EXPECT_NEAR(rate(100'000, 1.0), 10.0, 1e-9);
-  EXPECT_EQ(knee(Seconds(0.9), Seconds(0.1)), 10.0);
-}
-
-// ---- Transfers that share a link ----
-
-TEST(Prices, TransfersShareALinkFairly) {
-  const auto ends = [](std::vector<FlowClass> classes) {
-    return ends_of_flows(classes, BytesPerSecond(1e9));
-  };
-  const auto six = ends({{6, 1e8, BytesPerSecond(1e9)}, {2, 1e8, BytesPerSecond(5e7)}});
-  EXPECT_NEAR(six[0].count(), 0.6667, 1e-4);
-  EXPECT_NEAR(six[1].count(), 2.0, 1e-12);
-  for (const Seconds end : ends({{4, 1e8, BytesPerSecond(1e9)}, {4, 1e8, BytesPerSecond(1.5e8)}}))
-    EXPECT_NEAR(end.count(), 0.8, 1e-12);
-  // One class in two halves.
-  const auto halves =
-      ends({{3, 1e8, BytesPerSecond(1e9)}, {2, 1e8, BytesPerSecond(5e7)}, {3, 1e8, BytesPerSecond(1e9)}});
-  EXPECT_NEAR(halves[0].count(), six[0].count(), 1e-12);
-  EXPECT_NEAR(halves[2].count(), six[0].count(), 1e-12);
-}
-
-// ---- Exchanges ----
-
-TEST(Prices, ExchangesInClosedForm) {
-  constexpr Bytes size(100'000'000);
-  const Link link{Seconds(50e-6), BytesPerSecond(1.25e9)};
-  EXPECT_NEAR(ring(8, size, link, {}).count(), 0.1407, 1e-9);
-  EXPECT_NEAR(ring(8, size, {link.latency, BytesPerSecond(1.25e8)}, {}).count(), 1.4007, 1e-9);
-  EXPECT_NEAR(halving_doubling(8, size, link, {}).count(), 0.1403, 1e-9);
-  EXPECT_NEAR(ring(100'000, size, link, {}).count(), 10.16, 5e-3);
-  EXPECT_NEAR(recursive_doubling(1 << 17, size, link, {}).count(), 1.361, 5e-4);
-  const Link within{Seconds(5e-6), BytesPerSecond(300e9)}, between{Seconds(50e-6), BytesPerSecond(12.5e9)};
-  EXPECT_NEAR(hierarchical(8, 8, size, within, between, {}).count(), 0.015353, 1e-6);
-  EXPECT_NEAR(ring(64, size, between, {}).count(), 0.02205, 1e-6);
-  EXPECT_NEAR(ring(8, size, link, {BytesPerSecond(1e9)}).count(), 0.1407 + 0.0875, 1e-9);
-  for (const auto& price : {ring, halving_doubling, recursive_doubling})
-    EXPECT_EQ(price(1, size, link, {}).count(), 0.0);
-}
-
-TEST(Prices, ATreeHasABestNumberOfPieces) {
-  constexpr Bytes size(100'000'000);
-  const Link link{Seconds(50e-6), BytesPerSecond(1.25e9)};
-  const int best = best_pieces(64, size, link);
-  EXPECT_NEAR(best, std::sqrt(5 * 1e8 / (50e-6 * 1.25e9)), 1.0);
-  for (const int other : {best - 1, best + 1})
-    EXPECT_GE(tree_in_pieces(64, size, other, link), tree_in_pieces(64, size, best, link)) << other;
-  EXPECT_EQ(best_pieces(2, Bytes(1), link), 1);
-}
-
-TEST(Prices, LocalStepsOfESync) {
-  const std::array step_s = {1.0, 0.4, 0.25, 0.9};
-  const std::array expected = {1, 2, 4, 1};
-  for (std::size_t i = 0; i < step_s.size(); ++i)
-    EXPECT_EQ(esync_steps(Seconds(1.0), Seconds(step_s[i])), expected[i]);
-  EXPECT_EQ(esync_steps(Seconds(0.3), Seconds(0.1)), 3);
 }
 
 // ---- Steps ----
@@ -174,14 +109,6 @@ TEST(Prices, BucketsThatLeaveDuringTheBackwardPass) {
   EXPECT_NEAR(step_s(0.06), 0.39, 1e-12);
   EXPECT_NEAR(step_s(0.03), 0.33, 1e-12);
   EXPECT_NEAR(end_of_buckets({}, Seconds(0.3)).count(), 0.3, 1e-12);
-}
-
-TEST(Prices, HitsOfCachesInWarmEpochs) {
-  EXPECT_NEAR(hits_of_lru(0.2), 0.02149, 1e-5);
-  EXPECT_NEAR(hits_of_lru(0.5), 0.15343, 1e-5);
-  EXPECT_NEAR(hits_of_lru(0.8), 0.47811, 1e-5);
-  EXPECT_EQ(hits_of_lru(1.0), 1.0);
-  EXPECT_EQ(hits_of_kept(0.3), 0.3);
 }
 
 }  // namespace TANDEM_FILE

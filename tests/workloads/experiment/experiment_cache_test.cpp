@@ -1,7 +1,10 @@
 // Cache policies in jobs: which samplers and algorithms they go with.
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "tests/workloads/experiment/experiment_text.hpp"
+#include "workloads/job/plan/data_plan.hpp"
 
 namespace tandem {
 namespace TANDEM_FILE {
@@ -92,25 +95,48 @@ TEST_F(CacheKeys, CacheNodesMayAskEachOtherWhereMachinesDepart) {
   EXPECT_EQ(load(stored("peers: ring", departs)).data.peers, Peers::ring);
 }
 
+TEST_F(CacheKeys, CapacityMayBeAPartOfTheStoredSamples) {
+  Experiment experiment = load(stored("cache_capacity: 12.5%", "workload: {train_samples: 160}\n"));
+  EXPECT_EQ(experiment.data.cache_percent, 12.5);
+  EXPECT_EQ(to_json(experiment).at("data").at("cache_capacity"), "12.5%");
+  resolve_cache_capacity(experiment);
+  EXPECT_EQ(experiment.data.cache_capacity, Bytes(20 * 785)) << "Fashion-MNIST: a label and 28 x 28 pixels";
+  EXPECT_EQ(experiment.data.cache_percent, 0.0);
+  EXPECT_EQ(load(stored("cache_capacity: 0%")).data.cache_capacity, Bytes(0));
+  for (const char* text : {"120%", "-1%", "x%", "-5", "some"})
+    EXPECT_EQ(error_of(stored(std::string("cache_capacity: ") + text)),
+              "lab.yaml:4: key 'data.cache_capacity': expected size >= 0 (like 4MiB) | 0% to 100% of the "
+              "training samples' bytes, found '" +
+                  std::string(text) + "'");
+}
+
+TEST_F(CacheKeys, BackgroundIsAWordOrANumberOfLoaders) {
+  for (const char* text : {"0", "1025", "always", "2.5"})
+    EXPECT_EQ(error_of(stored(std::string("cache: hoard, background: ") + text)),
+              "lab.yaml:4: key 'data.background': expected idle | while-computing | integer >= 1 and <= 1024, "
+              "found '" +
+                  std::string(text) + "'");
+}
+
 TEST_F(CacheKeys, ReadsInTheBackgroundWaitOnlyWhereThereAreSome) {
   EXPECT_EQ(load(stored("cache: hoard, background: while-computing")).data.background,
             BackgroundReads::while_computing);
-  EXPECT_EQ(load(stored("cache: hoard, background: continuous, loaders: 2")).data.loaders, 2);
+  EXPECT_EQ(load(stored("cache: hoard, background: 2")).data.loaders, 2);
   // It reads its plan ahead.
   EXPECT_EQ(load(stored("cache: nopfs, background: while-computing")).data.background,
             BackgroundReads::while_computing);
-  const std::string always = "key 'data.background': expected always, because ";
+  const std::string idle = "key 'data.background': expected idle, because ";
   EXPECT_EQ(error_of(stored("cache: lru, background: while-computing")),
-            "lab.yaml:4: " + always +
+            "lab.yaml:4: " + idle +
                 "cache policy lru reads nothing in the background, found "
                 "'while-computing'");
   EXPECT_EQ(error_of(stored("cache: hoard, background: while-computing",
                             "sync: {algorithm: d-psgd, over: peers}\n")),
-            "lab.yaml:5: " + always +
+            "lab.yaml:5: " + idle +
                 "over peers (sync.over), workers exchange models while they compute, found "
                 "'while-computing'");
   EXPECT_EQ(error_of(minimal + "data: {cache: hoard, background: while-computing}\n"),
-            "lab.yaml:3: " + always +
+            "lab.yaml:3: " + idle +
                 "workers have their samples in memory (data.source) and no cache nodes; use data.source: "
                 "storage, found 'while-computing'");
 }

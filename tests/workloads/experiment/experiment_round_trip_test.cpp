@@ -62,6 +62,12 @@ struct RandomValue {
     const auto names = field.names();
     ASSERT_TRUE(field.set(names[rng.below(names.size())]));
   }
+  void operator()(const OwnField& field) const {
+    if (key.path == "data.background") return;
+    ASSERT_EQ(key.path, "data.cache_capacity");
+    ASSERT_TRUE(field.set(rng.below(2) == 0 ? Json(rng.next() >> (1 + rng.below(62)))
+                                            : Json(std::to_string(100 * rng.uniform()) + "%")));
+  }
   void operator()(std::string* field) const {
     if (key.accepts.file_path)
       *field = rng.below(2) == 0 ? "" : "/absolute/" + std::to_string(rng.below(100));
@@ -206,8 +212,8 @@ void make_data_sensible(Experiment& experiment) {
   if (data.peers == Peers::plan || data.source == DataSource::memory) data.peers = Peers::none;
   if (data.peers == Peers::none) data.copies = 0;
   // The policy is not drawn, and reads nothing in the background.
-  data.background = BackgroundReads::always;
-  data.loaders = Experiment().data.loaders;
+  data.background = BackgroundReads::idle;
+  data.loaders = 0;
   if (data.peers != Peers::directory) experiment.placement.directory.clear();
   if (data.source == DataSource::memory || data.disk_capacity == Bytes(0) || data.peers == Peers::directory ||
       cache::catalog().find(data.cache).make.needs != cache::Needs{})
@@ -336,7 +342,7 @@ TEST(RoundTrip, RandomExperimentsDifferInEveryKey) {
     static const std::set<std::string> held = {"platform",         "sync.over",
                                                "stop.rounds",      "run.revoke",
                                                "placement.spares", "workload.synthetic_buckets",
-                                               "data.background",  "data.loaders"};
+                                               "data.background"};
     if (held.contains(key.path) || (key.accepts.names != Names::none && key.path != "sync.algorithm"))
       continue;
     static const std::set<std::string> options = {"data.cache_options", "sync.sharding_options",
@@ -379,6 +385,7 @@ TEST(KeyTable, SectionsStandTogetherAndKeysAreUnique) {
 
 struct Address {
   const void* operator()(const ChoiceField& field) const { return field.address(); }
+  const void* operator()(const OwnField& field) const { return field.address; }
   const void* operator()(const auto* field) const { return field; }
 };
 

@@ -1,12 +1,16 @@
 // Checkpoints: exact round trips, other bucket sizes, other models, broken files.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <torch/csrc/jit/serialization/import.h>
 #include <torch/csrc/jit/serialization/pickle.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
 #include "tests/support/temporary_folder.hpp"
 #include "tests/workloads/learner/learner_probe.hpp"
+#include "tests/workloads/learner/script_modules.hpp"
 #include "workloads/learner/learner.hpp"
 
 namespace tandem {
@@ -55,6 +59,27 @@ TEST_F(CheckpointFile, OtherBucketSizesCanReadIt) {
   ASSERT_NE(copy_of(cut->model()), copy_of(whole->model()));
   save(*cut);
   EXPECT_EQ(load_checkpoint(path_, whole->description()).values, copy_of(whole->model()));
+}
+
+TEST_F(CheckpointFile, MayBeAScriptWithTensorsOfTheSameNames) {
+  const auto info = describe_dataset({"synthetic", "", 1, 1, 0});
+  const auto lenet = make_learner(setting("lenet", info, 0));
+  testing::save_lenet(path_);
+  const Checkpoint loaded = load_checkpoint(path_, lenet->description());
+  EXPECT_EQ(loaded.model, "lenet");
+  std::ranges::copy(loaded.values, lenet->model().begin());
+  const torch::jit::Module module = torch::jit::load(path_);
+  std::size_t tensors = 0;
+  for (const auto& parameter : module.named_parameters())
+    for (const auto& own : lenet->description().tensors)
+      if (own.name == parameter.name) {
+        ++tensors;
+        EXPECT_TRUE(torch::equal(window(lenet->model(), own), parameter.value)) << own.name;
+      }
+  EXPECT_EQ(tensors, 8U);
+  const auto other = make_learner(setting("mlp", info, 0));
+  EXPECT_THAT(error_of_loading(other->description()),
+              ::testing::AllOf(::testing::HasSubstr("TorchScript file"), ::testing::HasSubstr("'mlp'")));
 }
 
 TEST_F(CheckpointFile, AnotherModelNamesBoth) {

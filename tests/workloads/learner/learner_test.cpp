@@ -210,6 +210,19 @@ TEST(Learner, EvaluationIsTheMeanOverChunks) {
   EXPECT_NEAR(all.accuracy, accuracy, 1e-12);
 }
 
+/// Without weights, the outputs are the last layer's biases: the five largest are those of classes 5 to 9.
+TEST(Learner, TopFiveAreTheLargestOutputs) {
+  const auto dataset = images(600);
+  const auto learner = make_learner(setting("lenet", dataset->info(), 0));
+  std::ranges::fill(learner->model(), 0.0F);
+  window(learner->model(), learner->description().tensors.back()).copy_(at::arange(10));
+  std::map<bool, int> labels;
+  for (const std::uint16_t label : dataset->train_labels()) ++labels[label >= 5];
+  const auto result = learner->evaluate(dataset->records(Dataset::Part::train));
+  EXPECT_NEAR(result.top5_accuracy, labels[true] / 600.0, 1e-12);
+  EXPECT_LT(result.accuracy, result.top5_accuracy);
+}
+
 TEST(LongLearner, LenetLearnsFashionMnist) {
   const auto dataset = load_dataset(
       {.name = "fashion-mnist", .directory = "", .train_samples = 5'000, .test_samples = 1'000, .seed = 0});

@@ -134,8 +134,18 @@ TEST(Csv, ColumnsOfOlderFilesAreReadByTheirOldNames) {
   EXPECT_EQ(to_csv(from_csv<MembershipRecord>("membership.csv", older)), text);
 }
 
+TEST(Csv, OlderFilesMayLackTheLastColumn) {
+  const std::string older = "round,samples,checkpoint_time_s,time_s,accuracy,loss\n3,64,1.5,2.25,0.5,1.25\n";
+  const auto records = from_csv<EvaluationRecord>("evaluations.csv", older);
+  ASSERT_EQ(records.size(), 1U);
+  EXPECT_EQ(records.front().loss, 1.25);
+  EXPECT_TRUE(std::isnan(records.front().top5_accuracy));
+  const std::string half = "round,samples,checkpoint_time_s,time_s,accuracy,loss,top5_accuracy\n3,64,1.5,2.25,0.5,1\n";
+  EXPECT_THROW(from_csv<EvaluationRecord>("evaluations.csv", half), ConfigError);
+}
+
 TEST(Csv, EveryKindOfRecordRoundTrips) {
-  expect_same_csv<EvaluationRecord>({{3, 64, Seconds(1.5), Seconds(2.25), 0.5, 1.25}});
+  expect_same_csv<EvaluationRecord>({{3, 64, Seconds(1.5), Seconds(2.25), 0.5, 1.25, 0.75}});
   expect_same_csv<CommitRecord>({{6, Seconds(1.5), Seconds(2.25), Seconds(0.5), 4096}});
   expect_same_csv<CacheRecord>({{4, 1, "tier0", 10, 1000, Seconds(0.5), Seconds(0.125)}});
   expect_same_csv<StalenessRecord>({{1, 0, 7, 448}, {1, 3, 1, 64}});

@@ -96,7 +96,7 @@ TEST(ReplySender, AReplyToAPartOfAPushLeavesTheWorkerWaiting) {
   sender.reply_to_part(0);
   EXPECT_EQ(sent_now(sender, 0), "0");
   sender.begin(0, {1, 1});
-  sender.on_push(0);
+  sender.on_push(0, 0);
   EXPECT_TRUE(sender.awaits_reply(0));
   EXPECT_EQ(sent_now(sender, 0), "");
   sender.reply(0, {.version = 1});
@@ -115,7 +115,7 @@ TEST(ReplySender, AnswersSayWhichReportTheyAreFor) {
   EXPECT_TRUE(sender.has_answered_all());
   // Nobody waits for a worker that is gone, nor for what it has asked.
   sender.on_report(1, 6);
-  sender.on_push(1);
+  sender.on_push(1, 0);
   sender.forget(1);
   EXPECT_TRUE(sender.has_answered_all());
 }
@@ -129,6 +129,23 @@ TEST(ReplySender, KnowsWhichVersionEachWorkerHas) {
   EXPECT_FALSE(sender.have_all(5));
   sender.begin_at(1, 5);
   EXPECT_TRUE(sender.have_all(5));
+}
+
+TEST(ReplySender, OmitsAModelThatTheWorkerHas) {
+  for (const bool omits : {false, true}) {
+    ReplySender sender(1, false, omits);
+    const auto brings_model = [&](int pushed, int replied) {
+      sender.begin(0, {0, 0});
+      sender.on_push(0, pushed);
+      sender.reply(0, {.version = replied});
+      return sender.brings_model(0);
+    };
+    EXPECT_EQ(brings_model(4, 4), !omits);
+    EXPECT_TRUE(brings_model(4, 5));
+    sender.begin_at(0, 5);
+    sender.reply(0, {.version = 5});
+    EXPECT_TRUE(sender.brings_model(0)) << "a newcomer has no model";
+  }
 }
 
 }  // namespace

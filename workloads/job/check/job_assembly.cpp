@@ -1,18 +1,53 @@
 #include "workloads/job/check/job_assembly.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "workloads/experiment/key_error.hpp"
 #include "workloads/experiment/overrides.hpp"
 #include "workloads/job/placement/cache_rates.hpp"
 #include "workloads/job/plan/all_reduce_plan.hpp"
+#include "workloads/job/plan/data_plan.hpp"
 
 namespace tandem {
 namespace {
 
+namespace fs = std::filesystem;
+
+/// The last model in the result directory of a job, or in its folder of checkpoints: the one with which it
+/// ended, or that of the latest round. Empty: there is none.
+std::string last_model_in(const fs::path& directory) {
+  if (fs::exists(directory / "model.pt")) return (directory / "model.pt").string();
+  fs::path last;
+  for (const fs::path& folder : {directory / "checkpoints", directory}) {
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator(folder, error)) {
+      const std::string name = entry.path().filename().string();
+      // Numbers have equally many digits.
+      if (name.starts_with("round_") && name.ends_with(".pt") && entry.path().filename() > last.filename())
+        last = entry.path();
+    }
+  }
+  return last.string();
+}
+
+void choose_initial_model(Experiment& experiment, const Locate& locate) {
+  std::string& initial = experiment.workload.initial;
+  std::error_code error;
+  if (!fs::is_directory(initial, error)) return;
+  const std::string file = last_model_in(initial);
+  const Origin origin = locate("workload.initial");
+  if (file.empty())
+    fail(origin.place, origin.label, "a model's file, or the results of a job with model.pt or checkpoints",
+         "'" + initial + "', a folder without them");
+  initial = file;
+}
+
 LoadedJob placed(Experiment experiment, const Locate& locate, PlatformReader& platforms) {
   platforms::Description platform = platforms.platform(experiment.platform);
+  resolve_cache_capacity(experiment);
+  choose_initial_model(experiment, locate);
   resolve_placement(experiment, platform, locate);
   const auto hosts = hosts_of_cache_rates(experiment);
   set_cache_rates(experiment, platform,

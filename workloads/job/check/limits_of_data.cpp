@@ -25,7 +25,9 @@ bool reads_while_computing(All all) {
   return all.experiment.data.background == BackgroundReads::while_computing;
 }
 
-bool chooses_background(All all) { return all.experiment.data.background != BackgroundReads::always; }
+bool chooses_background(All all) {
+  return all.experiment.data.background != BackgroundReads::idle || all.experiment.data.loaders > 0;
+}
 
 const std::string with_node = "data.source=storage placement.cache_nodes=[server] ";
 const std::string with_two_nodes = "data.source=storage placement.cache_nodes=[server,node-4] ";
@@ -131,7 +133,7 @@ std::vector<Limit> of_memory() {
          [](All all) { return !all.has_cache_nodes() && all.experiment.data.peers != Peers::none; }},
         {"data.keep", "false", "data.keep=true",
          [](All all) { return all.experiment.data.keep && !all.has_cache_nodes(); }},
-        {"data.background", "always", "data.background=while-computing",
+        {"data.background", "idle", "data.background=while-computing",
          [](All all) { return chooses_background(all) && !all.has_cache_nodes(); }},
         {"placement.stores", "nothing", "placement.stores=[server]",
          [](All all) { return !all.has_cache_nodes() && !all.experiment.placement.stores.empty(); }},
@@ -162,19 +164,12 @@ std::vector<Limit> of_tiers() {
            return all.experiment.data.keep && needs_of(all) != cache::Needs{} && !needs_of(all).plan;
          }}}},
       {Kind::unused,
-       "reads in the background are not continuous (data.background)",
-       {{"data.loaders", "4", with_node + "data.cache=hoard data.loaders=2",
-         [](All all) {
-           return all.experiment.data.background != BackgroundReads::continuous &&
-                  all.experiment.data.loaders != Experiment().data.loaders;
-         }}}},
-      {Kind::unused,
        "cache policy {cache} reads nothing in the background",
-       {{"data.background", "always", with_node + "data.background=while-computing",
+       {{"data.background", "idle", with_node + "data.background=while-computing",
          [](All all) { return chooses_background(all) && !needs_of(all).idle && !needs_of(all).plan; }}}},
       {Kind::value,
        "over peers (sync.over), workers exchange models while they compute",
-       {{"data.background", "always",
+       {{"data.background", "idle",
          with_node + "data.background=while-computing data.cache=nopfs sync.algorithm=d-psgd sync.over=peers",
          [](All all) { return reads_while_computing(all) && all.is_over(Route::peers); }}}},
   };

@@ -201,6 +201,13 @@ std::vector<Limit> of_exchanges() {
        "all",
        {{"sync.overlap", "none or backward", "sync.exchange=by-key sync.overlap=both",
          [=](All all) { return exchanges_by_key(all) && overlaps_forward(all); }}}},
+      {Kind::value,
+       "messages of lossless have lengths of their own, and an all-reduce takes equal ones",
+       {{"sync.compression", "another one, or sync.over server", "sync.compression=lossless sync.over=all-reduce",
+         [](All all) {
+           return all.is_over(Route::all_reduce) &&
+                  all.chosen.compression->sharing == compression::Sharing::none;
+         }}}},
       {Kind::unsupported,
        "workers of {algorithm} exchange whole models, not gradients or changes",
        {{"sync.compression", "none", "sync.compression=top-k sync.algorithm=d-psgd sync.over=peers",

@@ -30,6 +30,21 @@ DatasetSetting dataset_setting(const Experiment& experiment) {
           .cold = experiment.reads_cold()};
 }
 
+void resolve_cache_capacity(Experiment& experiment) {
+  Experiment::Data& data = experiment.data;
+  if (data.cache_percent == 0.0) return;
+  const DatasetSetting setting = dataset_setting(experiment);
+  const auto samples = open_sample_set(setting);
+  const bool real_math = experiment.workload.math == Experiment::Workload::Math::real;
+  const DatasetInfo info = samples     ? samples->info
+                           : real_math ? describe_dataset(setting)
+                                       : describe_modelled_dataset(setting);
+  const Bytes total =
+      samples ? samples->train.manifest->view().total() : info.record_bytes() * info.train_samples;
+  const double share = std::exchange(data.cache_percent, 0.0) / 100.0;
+  data.cache_capacity = Bytes(std::llround(static_cast<double>(total.count()) * share));
+}
+
 namespace {
 
 Augmentation augmentation_of(const Experiment::Data& data, const DatasetInfo& info) {
@@ -76,6 +91,7 @@ DataPlan::DataPlan(const Experiment& experiment, const ResolvedExperiment& chose
       workers_(workers),
       seed_(experiment.seed) {
   TANDEM_CHECK(workers > 0, "workers", workers);
+  TANDEM_CHECK(setting_.cache_percent == 0.0, "percent of the training samples", setting_.cache_percent);
   const bool real_math = experiment.workload.math == Experiment::Workload::Math::real;
   const DatasetSetting setting = dataset_setting(experiment);
   setting_.cold = setting.cold;

@@ -23,6 +23,10 @@ namespace tandem {
 /// The data set that an experiment names.
 DatasetSetting dataset_setting(const Experiment& experiment);
 
+/// Replaces data.cache_capacity in percent of the stored training samples by their bytes. Errors: as
+/// open_sample_set.
+void resolve_cache_capacity(Experiment& experiment);
+
 class DataPlan {
  public:
   /// Loads the data set where mathematics is real, or the split needs its labels. `data_memory`: see JobSpec.

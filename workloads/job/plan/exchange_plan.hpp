@@ -84,6 +84,12 @@ class ExchangePlan {
   bool requests_pulls() const {
     return route() == sync::Route::server && sync_.pull == ServerPull::requested;
   }
+  /// Over a server: a reply brings the model only if its version is not the one with which the worker
+  /// pushed. Workers that push gradients do not change their copies. A copy's running statistics belong to
+  /// the worker until the next version. By key, the number of a version says nothing about each bucket.
+  bool replies_omit_known_models() const {
+    return servers_hold_model() && payload() == sync::Payload::gradient && !exchanges_by_key();
+  }
   /// Over a server: workers exchange one bucket after the other.
   bool exchanges_by_key() const {
     return route() == sync::Route::server && sync_.exchange == ExchangeUnit::by_key;

@@ -16,6 +16,10 @@
 namespace tandem {
 
 std::unique_ptr<lifetimes::Fates> fates_of(const Job& job) {
+  return fates_of(job, job.spec().experiment.seed);
+}
+
+std::unique_ptr<lifetimes::Fates> fates_of(const Job& job, std::uint64_t seed) {
   const auto& experiment = job.spec().experiment;
   std::vector<std::string> needed;
   for (const NeededMachine& machine : needed_machines(job)) needed.push_back(machine.host);
@@ -30,7 +34,7 @@ std::unique_ptr<lifetimes::Fates> fates_of(const Job& job) {
     try {
       const LifetimeModel model = known.of(host);
       const auto [number, is_new] = numbers.emplace(model, models.size());
-      if (is_new) models.push_back(lifetimes::make_fates(model.name, model.options, experiment.seed, zones));
+      if (is_new) models.push_back(lifetimes::make_fates(model.name, model.options, seed, zones));
       of_slot.push_back(number->second);
     } catch (const ConfigError& error) {
       if (text.empty()) throw;

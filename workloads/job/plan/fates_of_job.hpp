@@ -2,6 +2,7 @@
 // the platform file say of their own.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "policies/lifetimes/fates.hpp"
@@ -15,5 +16,7 @@ namespace tandem {
 /// have the model of their group. Errors: ConfigError naming the host, what was
 /// expected and found.
 std::unique_ptr<lifetimes::Fates> fates_of(const Job& job);
+/// The same with another seed than the experiment's.
+std::unique_ptr<lifetimes::Fates> fates_of(const Job& job, std::uint64_t seed);
 
 }  // namespace tandem

@@ -49,14 +49,13 @@ std::optional<ResumePoint> point_in(const json& figures, const char* name = "poi
   return point.is_null() ? std::nullopt : std::optional(resume_point_from_json(point));
 }
 
-/// Between the launch of a generation and its time zero.
+}  // namespace
+
 Seconds launch_time_of(const Job& job) {
   const Seconds given = job.spec().experiment.recovery.launch;
   const Profile* profile = job.devices().profile();
   return given > Seconds(0) || profile == nullptr ? given : Seconds(profile->launch_s);
 }
-
-}  // namespace
 
 SimulatedGenerations::SimulatedGenerations(Job& job, std::string out, GenerationSimulator simulator)
     : job_(job),

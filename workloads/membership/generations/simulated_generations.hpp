@@ -37,6 +37,9 @@ struct GenerationSimulator {
   std::function<void(const std::string& note)> tell;
 };
 
+/// Between the launch of a generation and its time zero.
+Seconds launch_time_of(const Job& job);
+
 class SimulatedGenerations final : public GenerationWorld {
  public:
   /// `out`: the result directory of the job, which must outlive this. Errors: ConfigError for a lifetime

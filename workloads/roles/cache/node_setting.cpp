@@ -47,7 +47,7 @@ CacheService::Setting service_setting(std::span<const ServedJob> jobs, const Rea
   const DataPlan& data = job.data();
   const bool is_real = data.dataset() != nullptr;
   const Experiment::Data& setting = job.spec().experiment.data;
-  const bool is_continuous = setting.background == BackgroundReads::continuous;
+  const bool is_continuous = setting.loaders > 0;
   std::size_t clients = places.peers;
   for (const ServedJob& served : jobs) clients += clients_of(served.job->roster(), places.node).size();
   return {.batches = {.manifest = data.manifest(),
@@ -62,7 +62,7 @@ CacheService::Setting service_setting(std::span<const ServedJob> jobs, const Rea
                     .is_real = is_real,
                     .most_of_batch = static_cast<std::size_t>(largest_own_batch(jobs)),
                     .most_of_package = most_samples_of_read(jobs),
-                    .concurrent = is_continuous ? static_cast<std::size_t>(setting.loaders) : 1},
+                    .concurrent = static_cast<std::size_t>(std::max(setting.loaders, 1))},
           .tiers = {.manifest = data.manifest(),
                     .is_real = is_real,
                     .has_disk = data.has_disk_tier(),

@@ -26,8 +26,10 @@ class KeyCosts {
     if (keys_.empty()) return std::nullopt;
     return Work{.kind = Work::Kind::push, .bytes = keys_.at(key).push, .tensors = keys_[key].tensors};
   }
-  std::optional<Work> of_reply(std::size_t key) const {
+  /// `brings_model`: otherwise the reply is a note.
+  std::optional<Work> of_reply(std::size_t key, bool brings_model = true) const {
     if (keys_.empty()) return std::nullopt;
+    if (!brings_model) return Work{.kind = Work::Kind::reply};
     return Work{.kind = Work::Kind::reply, .bytes = keys_.at(key).reply, .tensors = keys_[key].tensors};
   }
 

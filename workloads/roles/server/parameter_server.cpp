@@ -104,6 +104,7 @@ ParameterServer::ParameterServer(const Job& job, Context& context, Journal& jour
       lines_(context, model_, keys_of_pushes(plan_, model_),
              {.workers = job.roster().workers(),
               .requests_pulls = plan_.requests_pulls(),
+              .omits_known_models = plan_.replies_omit_known_models(),
               .steward = steward_,
               .answer_time = job.devices().answer_time(context.rank())}),
       updates_(context, journal, model_,
@@ -168,7 +169,7 @@ void ParameterServer::on_push(int worker, const protocol::Push& push) {
   Commits& commits = checkpointing_.commits();
   do_stated_work(costs_.of_push(key_));
   updates_.on_push(worker, push);
-  lines_.replies().on_push(worker);
+  lines_.replies().on_push(worker, push.version);
   deals_.on_push(push.samples);
   recorded_.on_push(worker, push.commit_round);
   progress_.count_push(worker, push);
@@ -254,7 +255,7 @@ void ParameterServer::reply(const sync::Reply& decision) {
   if (const auto deals = deals_.tell(worker)) lines_.send_deals(worker, *deals);
   const protocol::Reply note = note_of_reply(decision);
   progress_.grant(worker, note.batch, note.local_steps);
-  do_stated_work(costs_.of_reply(key_));
+  do_stated_work(costs_.of_reply(key_, lines_.replies().brings_model(worker, note.version)));
   lines_.reply(worker, note);
 }
 

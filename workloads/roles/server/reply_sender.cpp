@@ -21,6 +21,7 @@ std::optional<std::size_t> ReplySender::awaited_request(int worker) const {
 void ReplySender::reply(int worker, const protocol::Reply& note) {
   Worker& one = at(worker);
   one.note = note;
+  one.brings_model = brings_model(worker, note.version);
   one.version = note.version;
   one.waits = false;
 }
@@ -57,6 +58,7 @@ bool ReplySender::have_all(int version) const {
 void ReplySender::begin_at(int worker, int version) {
   Worker& one = at(worker);
   one.version = one.reported_version = version;
+  one.known.reset();
   one.waits = false;
 }
 

@@ -16,9 +16,10 @@ namespace tandem {
 /// The pieces of a reply are sent from the last one to the first, as the next forward needs them.
 class ReplySender {
  public:
-  /// `waits_for_requests`: workers ask for each piece.
-  ReplySender(std::size_t workers, bool waits_for_requests)
-      : waits_for_requests_(waits_for_requests), workers_(workers) {}
+  /// `waits_for_requests`: workers ask for each piece. `omits_known`: the pieces of a model that the worker
+  /// has are empty.
+  ReplySender(std::size_t workers, bool waits_for_requests, bool omits_known = false)
+      : waits_for_requests_(waits_for_requests), omits_known_(omits_known), workers_(workers) {}
 
   /// The worker's push of this key is complete.
   void begin(int worker, const ShardKey& key);
@@ -26,13 +27,19 @@ class ReplySender {
   /// before the policy replies.
   std::optional<std::size_t> awaited_request(int worker) const;
   void on_request(int worker) { ++at(worker).asked; }
-  /// All keys of the worker's push are complete.
-  void on_push(int worker) { at(worker).waits = true; }
+  /// All keys of the worker's push are complete. `version`: of the model with which the worker started.
+  void on_push(int worker, int version) {
+    at(worker).waits = true;
+    at(worker).known = version;
+  }
   /// The policy replies to the last key of a push, or to an earlier one.
   void reply(int worker, const protocol::Reply& note);
   void reply_to_part(int worker) { at(worker).note.emplace(); }
   /// The next piece to send now; it counts as sent.
   std::optional<std::size_t> next_piece(int worker);
+  /// Whether the pieces of a reply to the worker's push bring the model of this version.
+  bool brings_model(int worker, int version) const { return !omits_known_ || at(worker).known != version; }
+  bool brings_model(int worker) const { return at(worker).brings_model; }
   /// The note that comes with the last piece. Pre: next_piece() has returned that piece.
   const protocol::Reply& note(int worker) const { return *at(worker).note; }
   /// The policy has replied, and pieces are not sent.
@@ -66,6 +73,8 @@ class ReplySender {
     std::size_t asked = 0;                     ///< pieces; all where the worker need not ask
     std::size_t sent = 0;                      ///< pieces
     std::optional<protocol::Reply> note = {};  ///< none: the policy has not replied yet
+    bool brings_model = true;                  ///< the reply of this note
+    std::optional<int> known = {};             ///< version with the worker's last push; none: a newcomer
     int version = 0;                           ///< of the model that the worker has
     int reported_version = 0;                  ///< of its last report
     bool waits = false;
@@ -76,6 +85,7 @@ class ReplySender {
   const Worker& at(int worker) const { return workers_.at(static_cast<std::size_t>(worker)); }
 
   bool waits_for_requests_;
+  bool omits_known_;
   bool holds_ = false;
   std::vector<Worker> workers_;
 };

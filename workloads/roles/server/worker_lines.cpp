@@ -16,7 +16,7 @@ WorkerLines::WorkerLines(Context& context, ServerModel& model, std::vector<Shard
       model_(model),
       setting_(setting),
       inbox_(std::move(keys), setting.workers.size()),
-      replies_(setting.workers.size(), setting.requests_pulls),
+      replies_(setting.workers.size(), setting.requests_pulls, setting.omits_known_models),
       lines_(setting.workers.size()),
       awaited_((setting.requests_pulls ? 2 : 1) * setting.workers.size() + (setting.steward ? 1 : 0)) {
   for (std::size_t worker = 0; worker < lines_.size(); ++worker) {
@@ -115,7 +115,7 @@ void WorkerLines::send_pieces(int worker) {
   Line& to = line(worker);
   while (const auto piece = replies_.next_piece(worker)) {
     const bool is_last = *piece + 1 == model_.pieces().size();
-    const Slice slice = model_.slice(to.replied_model, *piece);
+    const Slice slice = replies_.brings_model(worker) ? model_.slice(to.replied_model, *piece) : Slice{};
     to.reply.push_back(
         is_last ? protocol::send<"replies">(context_, to.rank, replies_.note(worker), slice)
                 : protocol::send<"reply-pieces">(context_, to.rank, slice, model_.pieces()[*piece].bucket));

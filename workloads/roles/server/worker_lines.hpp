@@ -25,6 +25,7 @@ class WorkerLines {
   struct Setting {
     std::span<const Rank> workers = {};
     bool requests_pulls = false;       ///< workers ask for replies
+    bool omits_known_models = false;   ///< see ExchangePlan::replies_omit_known_models
     std::optional<Rank> steward = {};  ///< who says which workers depart and join; none: all stay
     Seconds answer_time{};             ///< of a report
   };

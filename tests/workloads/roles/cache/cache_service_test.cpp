@@ -239,10 +239,9 @@ TEST_F(CacheServices, NothingIsReadInAdvanceWhileABatchWaits) {
   EXPECT_EQ(cache_sum(node.journal, "tier0").samples, 1);
 }
 
-TEST_F(CacheServices, ContinuousReadsInAdvanceBeginWhileABatchWaits) {
+TEST_F(CacheServices, LoadersReadInAdvanceWhileABatchWaits) {
   Experiment experiment = reading(20);
   experiment.data.cache = "hoard";
-  experiment.data.background = BackgroundReads::continuous;
   experiment.data.loaders = 1;
   const Job of = job(experiment);
   PlayedNode node(of);

@@ -1,0 +1,394 @@
+#include "cli/commands/plan_lattice.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "policies/checkpointing/interval.hpp"
+#include "policies/lifetimes/catalog.hpp"
+#include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/quantity_text.hpp"
+#include "workloads/files/whole_file.hpp"
+#include "workloads/job/check/memory_estimate.hpp"
+#include "workloads/job/check/run_description.hpp"
+#include "workloads/priced/priced_results.hpp"
+#include "workloads/records/costs.hpp"
+
+namespace tandem::cli {
+namespace {
+
+/// Of one kind; routes between more hosts are not all known.
+constexpr int most_hosts = 190;
+
+std::vector<int> first_slots(std::size_t count) {
+  std::vector<int> slots(count);
+  std::iota(slots.begin(), slots.end(), 0);
+  return slots;
+}
+
+/// Each number of a few machines, then steps of about an eighth.
+std::vector<int> counts_up_to(int most) {
+  std::vector<int> counts;
+  for (int count = 1; count <= most;) {
+    counts.push_back(count);
+    count += std::max(1, static_cast<int>(std::bit_floor(static_cast<unsigned>(count))) / 4);
+  }
+  return counts;
+}
+
+money::Billing billing_of(const platforms::Offer& offer) {
+  return {.per_hour = offer.per_hour,
+          .step = offer.billing_step,
+          .minimum = offer.billing_minimum,
+          .free_if_revoked_within = offer.free_if_revoked_within};
+}
+
+Money times(Money price, int count) { return Money(price.micro() * count); }
+
+double number_of(const OptionValue& value) {
+  const auto* whole = std::get_if<std::int64_t>(&value);
+  return whole != nullptr ? static_cast<double>(*whole) : std::get<double>(value);
+}
+
+/// By it, the machines of the offer are the same for the job.
+auto kind_for_job(const platforms::Offer& offer, BytesPerSecond network) {
+  return std::tuple(offer.device, offer.count, offer.is_spot, network.count());
+}
+
+/// The offer gives nothing that the other one does not, and costs as much or more.
+bool is_dominated(const platforms::Offer& offer, const platforms::Offer& other) {
+  const auto seconds = [](const std::optional<Seconds>& time, double absent) {
+    return time ? time->count() : absent;
+  };
+  const double never = std::numeric_limits<double>::infinity();
+  return other.per_hour <= offer.per_hour && other.billing_step <= offer.billing_step &&
+         other.billing_minimum <= offer.billing_minimum &&
+         other.free_if_revoked_within >= offer.free_if_revoked_within &&
+         seconds(other.notice, 0) >= seconds(offer.notice, 0) &&
+         seconds(other.limit, never) >= seconds(offer.limit, never) &&
+         seconds(other.startup, 0) <= seconds(offer.startup, 0);
+}
+
+const platforms::Host& first_worker(const LoadedJob& loaded) {
+  return loaded.platform.host(loaded.experiment.placement.workers.front());
+}
+
+void check_way(const Way& way) {
+  const Experiment& experiment = way.loaded.experiment;
+  const std::string of = way.name.empty() ? "" : "variant " + way.name + ": ";
+  if (!experiment.placement.spares.empty())
+    throw ConfigError("plan: " + of + "expected no placement.spares: a plan chooses the machines");
+  if (experiment.stop.rounds == 0 && experiment.stop.epochs == 0.0)
+    throw ConfigError("plan: " + of + "expected stop.rounds or stop.epochs: how much is trained");
+}
+
+/// Of the whole job, whatever the number of workers.
+std::int64_t samples_of(const Job& job) {
+  const Experiment::Stop& stop = job.spec().experiment.stop;
+  double samples = std::numeric_limits<double>::infinity();
+  if (stop.rounds > 0)
+    samples = static_cast<double>(stop.rounds) * static_cast<double>(job.data().batch()) *
+              static_cast<double>(job.roster().first_workers().size()) * job.exchange().steps_per_round();
+  if (stop.epochs > 0.0)
+    samples = std::min(samples, stop.epochs * static_cast<double>(job.data().info().train_samples));
+  return std::llround(samples);
+}
+
+priced::LifeSetting life_setting(const Job& job, RoundTimes& rounds, std::int64_t count) {
+  const priced::Prediction& all = rounds.with(first_slots(job.roster().first_workers().size()));
+  return {.rounds = count,
+          .in_rounds = all.in_rounds,
+          .round = [&rounds](const std::vector<int>& slots) { return rounds.with(slots).round; },
+          .work = priced::work_of_rounds(job, all)};
+}
+
+}  // namespace
+
+PlannedJob::PlannedJob(LoadedJob loaded, const platforms::Network& of_workers, RoundTimes& rounds,
+                       std::int64_t round_count)
+    : job_(tandem::make_job(std::move(loaded), "", of_workers)),
+      lives_(job_, life_setting(job_, rounds, round_count)) {
+  const RunInfo all = describe_run(job_, "simulated");
+  info_.world = all.world;
+  info_.experiment = all.experiment;
+  info_.roles = all.roles;
+  info_.hosts = all.hosts;
+  info_.prices = all.prices;
+}
+
+PlannedJob::Paid PlannedJob::live(std::uint64_t seed, const priced::Change& change) const {
+  Paid paid{.life = lives_.live(seed, change), .ledger = money::Ledger()};
+  const auto bill = [&](const RunInfo& info) {
+    paid.ledger = ledger_of(info, paid.life.journal, paid.life.makespan);
+  };
+  if (paid.life.generations.empty()) {
+    bill(info_);
+  } else {
+    RunInfo info = info_;
+    info.generations = paid.life.generations;
+    bill(info);
+  }
+  return paid;
+}
+
+planning::Outcome PlannedJob::outcome(std::uint64_t seed, const priced::Change& change) const {
+  const Paid paid = live(seed, change);
+  const bool ended = paid.life.gave_up.empty();
+  return {ended ? paid.life.makespan : Seconds(std::numeric_limits<double>::infinity()), paid.ledger.cost()};
+}
+
+Lattice::Lattice(std::vector<Way> ways, Limits limits)
+    : ways_(std::move(ways)), limits_(std::move(limits)), folder_(new_temporary_path("tandem-plan-")) {
+  std::vector<const LoadedJob*> all;
+  for (Way& way : ways_) {
+    check_way(way);
+    auto& workload = way.loaded.experiment.workload;
+    if (workload.has_measured_times() && workload.measured_on.empty())
+      workload.measured_on = first_worker(way.loaded).device.name;
+    const Job job =
+        tandem::make_job(way.loaded, "", tandem::network_of_workers(way.loaded.experiment, platforms_));
+    if (all.empty()) samples_ = samples_of(job);
+    commits_.push_back(job.checkpoints().commits.is_enabled() ? priced::commit_times(job).write
+                                                              : Seconds(0.0));
+    all.push_back(&way.loaded);
+  }
+  kept_ = kept_machines(all, platforms_);
+}
+
+BytesPerSecond Lattice::network_of(const platforms::Offer& offer) const {
+  constexpr double bytes_per_gbit = 1e9 / 8;
+  if (offer.network_gbps) return BytesPerSecond(*offer.network_gbps * bytes_per_gbit);
+  if (kept_.worker.rate.count() > 0) return kept_.worker.rate;
+  return BytesPerSecond(10 * bytes_per_gbit);
+}
+
+RentedMachines Lattice::rented(const Configuration& configuration) const {
+  return {configuration.offer, configuration.machines, network_of(*configuration.offer)};
+}
+
+/// The platform of as many machines as are allowed, of which a job uses the first ones.
+Lattice::PricedKind& Lattice::kind_of(const platforms::Offer& offer) {
+  const Kind kind{offer.device, offer.count, network_of(offer).count()};
+  const auto known = kinds_.find(kind);
+  if (known != kinds_.end()) return known->second;
+  const int most = std::min(limits_.most_machines, most_hosts / offer.count);
+  const RentedMachines all{&offer, most, network_of(offer)};
+  PricedKind made{.file = (folder_.path() / fmt::format("{}.xml", kinds_.size())).string(),
+                  .hosts = all.hosts(),
+                  .network = {}};
+  write_whole_file(made.file, rented_platform(all, kept_));
+  std::vector<std::string> hosts = made.hosts;
+  for (const auto& kept : kept_.hosts) hosts.push_back(kept.host.name);
+  made.network = platforms_.network(made.file, hosts);
+  return kinds_.emplace(kind, std::move(made)).first->second;
+}
+
+Experiment Lattice::on_hosts(std::size_t way, const std::vector<std::string>& hosts,
+                             const std::string& platform) const {
+  Experiment experiment = ways_[way].loaded.experiment;
+  experiment.platform = platform;
+  experiment.variants.clear();
+  experiment.placement.workers = hosts;
+  experiment.placement.workers_by_default = false;
+  experiment.placement.worker_count = 0;
+  return experiment;
+}
+
+LoadedJob Lattice::loaded_on(std::size_t way, const PricedKind& kind, std::size_t workers) const {
+  LoadedJob loaded = ways_[way].loaded;
+  const auto last = kind.hosts.begin() + static_cast<std::ptrdiff_t>(workers);
+  loaded.experiment = on_hosts(way, {kind.hosts.begin(), last}, kind.file);
+  loaded.locate = {};
+  return loaded;
+}
+
+RoundTimes& Lattice::rounds_of(const platforms::Offer& offer, std::size_t way) {
+  PricedKind& kind = kind_of(offer);
+  auto& rounds = kind.rounds[way];
+  if (rounds) return *rounds;
+  LoadedJob loaded = loaded_on(way, kind, kind.hosts.size());
+  loaded.platform = platforms_.platform(kind.file);
+  rounds = std::make_unique<RoundTimes>(std::move(loaded), kind.network, kind.network, true);
+  return *rounds;
+}
+
+std::string Lattice::why_not(const platforms::Offer& offer) const {
+  const auto& regions = limits_.regions;
+  if (!regions.empty() && std::ranges::find(regions, offer.region) == regions.end())
+    return "not in --regions";
+  if (!offer.is_spot) return "";
+  if (offer.count > 1) return "lives are drawn for each worker, and this spot machine has several";
+  if (std::ranges::none_of(ways_,
+                           [](const Way& way) { return way.loaded.experiment.transience.may_depart(); }))
+    return "the experiment does not say how long spot machines live (transience.lifetime)";
+  return "";
+}
+
+std::vector<const platforms::Offer*> Lattice::without_dominated(
+    const std::vector<const platforms::Offer*>& offers) {
+  std::vector<const platforms::Offer*> kept;
+  for (std::size_t i = 0; i < offers.size(); ++i) {
+    const platforms::Offer* better = nullptr;
+    for (std::size_t j = 0; j < offers.size() && better == nullptr; ++j) {
+      if (i == j || kind_for_job(*offers[i], network_of(*offers[i])) !=
+                        kind_for_job(*offers[j], network_of(*offers[j])))
+        continue;
+      // Of two that dominate each other, the first one stays.
+      if (is_dominated(*offers[i], *offers[j]) && (j < i || !is_dominated(*offers[j], *offers[i])))
+        better = offers[j];
+    }
+    if (better == nullptr)
+      kept.push_back(offers[i]);
+    else
+      excluded_.push_back({offers[i]->name(), "no better than " + better->name() + ", and no cheaper"});
+  }
+  return kept;
+}
+
+void Lattice::price(const std::vector<const platforms::Offer*>& offers) {
+  std::vector<const platforms::Offer*> possible;
+  for (const platforms::Offer* offer : offers) {
+    if (const std::string reason = why_not(*offer); !reason.empty())
+      excluded_.push_back({offer->name(), reason});
+    else
+      possible.push_back(offer);
+  }
+  for (const platforms::Offer* offer : without_dominated(possible))
+    for (std::size_t way = 0; way < ways_.size(); ++way) {
+      if (offer->is_spot && !ways_[way].loaded.experiment.transience.may_depart()) continue;
+      const int most = std::min(limits_.most_machines, most_hosts / offer->count);
+      for (const int machines : counts_up_to(most))
+        // What fails for one machine, fails for more.
+        if (!add(*offer, machines, way) && machines == 1) break;
+    }
+  if (!configurations_.empty()) return;
+  throw ConfigError("plan: no offer is left" +
+                    (excluded_.empty() ? "" : ": " + excluded_.back().what + ": " + excluded_.back().why));
+}
+
+bool Lattice::add(const platforms::Offer& offer, int machines, std::size_t way) {
+  Configuration made{.offer = &offer, .machines = machines, .way = way};
+  try {
+    RoundTimes& rounds = rounds_of(offer, way);
+    const auto workers = static_cast<std::size_t>(machines * offer.count);
+    if (machines == 1) {
+      LoadedJob alone = loaded_on(way, kind_of(offer), workers);
+      alone.platform = platforms_.platform(alone.experiment.platform);
+      const Job job = tandem::make_job(std::move(alone), "", kind_of(offer).network);
+      if (const auto lacking = hosts_without_memory(job); !lacking.empty())
+        throw ConfigError(to_text(lacking.front()));
+    }
+    const priced::Prediction& found = rounds.with(first_slots(workers));
+    made.round = found.round;
+    made.rounds = static_cast<std::int64_t>(
+        std::ceil(static_cast<double>(samples_) / (found.samples_per_s * found.round.count()) - 1e-9));
+    made.binds = found.limits.front().name;
+    if (found.limits.size() > 1) {
+      made.next = found.limits[1].name;
+      made.next_share = found.limits[0].rounds_per_s / found.limits[1].rounds_per_s;
+    }
+  } catch (const ConfigError& error) {
+    const std::string what = fmt::format("{} x {}{}", machines, offer.name(),
+                                         ways_[way].name.empty() ? "" : ", " + ways_[way].name);
+    excluded_.push_back({what, error.what()});
+    return false;
+  }
+  expect(made);
+  configurations_.push_back(std::move(made));
+  return true;
+}
+
+/// Of a machine, on the clock of the job. None: the model has no distribution of single lives.
+std::optional<Seconds> Lattice::mean_life(const Configuration& configuration) const {
+  const Experiment experiment = experiment_of(configuration, "");
+  const auto& transience = experiment.transience;
+  try {
+    const auto life = lifetimes::make_lifetime(transience.lifetime, transience.options);
+    const double limit = transience.limit > Seconds(0.0) ? transience.limit.count() : lifetimes::infinity;
+    const double mean_s = life->mean_up_to(limit) / transience.time_scale;
+    return std::isfinite(mean_s) && mean_s > 0.0 ? std::optional(Seconds(mean_s)) : std::nullopt;
+  } catch (const ConfigError&) {
+    return std::nullopt;
+  }
+}
+
+/// The best interval by formula, and what follows without Monte Carlo.
+void Lattice::expect(Configuration& configuration) const {
+  const Experiment& experiment = ways_[configuration.way].loaded.experiment;
+  const platforms::Offer& offer = *configuration.offer;
+  const Seconds commit = commits_[configuration.way];
+  const Seconds work = configuration.round * static_cast<double>(configuration.rounds);
+  Seconds time = work;
+  const bool starts_again = offer.is_spot && experiment.recovery.mode == RecoveryMode::restart;
+  if (starts_again && experiment.checkpoint.policy == "fixed")
+    if (const auto life = mean_life(configuration)) {
+      const Seconds between = *life * (1.0 / (configuration.machines * offer.count));
+      Seconds interval = configuration.round * number_of(experiment.checkpoint.options.at("interval"));
+      if (commit > Seconds(0.0)) {
+        interval = checkpointing::optimal_interval(commit, between);
+        configuration.interval = std::clamp<std::int64_t>(std::llround(interval / configuration.round), 1,
+                                                          std::max<std::int64_t>(1, configuration.rounds));
+      }
+      const auto& transience = experiment.transience;
+      const Seconds down =
+          (transience.detect + transience.start) * (1.0 / transience.time_scale) + experiment.recovery.launch;
+      const int segments = static_cast<int>(std::max(1.0, std::ceil(work / interval)));
+      time = checkpointing::job_time(work, segments, {.commit = commit, .load = commit, .downtime = down},
+                                     between);
+    }
+  const Seconds paid = time * experiment.transience.time_scale;
+  Money cost = times(money::price_of(billing_of(offer),
+                                     money::billed_time(billing_of(offer), paid, money::StayEnd::released)),
+                     configuration.machines);
+  for (const auto& kept : kept_.hosts)
+    if (const auto price = kept.host.properties.find("price_per_hour"); price != kept.host.properties.end())
+      cost += money::price_of({.per_hour = parse_money(price->second).value()}, paid);
+  configuration.expected = {time, cost};
+}
+
+Experiment Lattice::experiment_of(const Configuration& configuration, const std::string& platform) const {
+  const platforms::Offer& offer = *configuration.offer;
+  Experiment experiment = on_hosts(configuration.way, rented(configuration).hosts(), platform);
+  experiment.stop = {.rounds = configuration.rounds};
+  auto& transience = experiment.transience;
+  if (!offer.is_spot) {
+    transience.lifetime = "never";
+    transience.options.clear();
+  } else {
+    if (offer.limit && (transience.limit == Seconds(0.0) || *offer.limit < transience.limit))
+      transience.limit = *offer.limit;
+    if (offer.notice) transience.notice = *offer.notice;
+    if (offer.startup) transience.start = *offer.startup;
+  }
+  if (configuration.interval > 0) {
+    experiment.checkpoint.options["interval"] = static_cast<double>(configuration.interval);
+    experiment.checkpoint.options["unit"] = std::string("rounds");
+  }
+  return experiment;
+}
+
+std::string Lattice::platform_of(const Configuration& configuration) const {
+  return rented_platform(rented(configuration), kept_);
+}
+
+std::unique_ptr<PlannedJob> Lattice::job_of(const Configuration& configuration) {
+  PricedKind& kind = kind_of(*configuration.offer);
+  const RentedMachines machines = rented(configuration);
+  LoadedJob loaded = loaded_on(configuration.way, kind, static_cast<std::size_t>(machines.devices()));
+  loaded.experiment = experiment_of(configuration, kind.file);
+  // Prices are those of this offer, not of the one with which the kind was priced.
+  loaded.platform = platforms_.platform(kind.file);
+  for (platforms::Host& host : loaded.platform.hosts)
+    if (std::ranges::find(kind.hosts, host.name) != kind.hosts.end())
+      for (const auto& [name, value] : price_properties(*configuration.offer)) host.properties[name] = value;
+  return std::make_unique<PlannedJob>(std::move(loaded), kind.network,
+                                      rounds_of(*configuration.offer, configuration.way),
+                                      configuration.rounds);
+}
+
+}  // namespace tandem::cli

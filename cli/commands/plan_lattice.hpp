@@ -1,0 +1,128 @@
+// The configurations of a plan: offers x machines x ways to exchange, each priced in closed form, and lives
+// of the job with a configuration.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "cli/commands/plan_machines.hpp"
+#include "cli/jobs/priced_jobs.hpp"
+#include "cli/shared/scratch_folder.hpp"
+#include "policies/money/ledger.hpp"
+#include "policies/planning/choice.hpp"
+#include "workloads/priced/job_life.hpp"
+
+namespace tandem::cli {
+
+/// One way to rent.
+struct Configuration {
+  const platforms::Offer* offer = nullptr;
+  int machines = 1;
+  std::size_t way = 0;
+  std::int64_t rounds = 0;
+  std::int64_t interval = 0;   ///< rounds between commits; 0: as the experiment says
+  Seconds round;               ///< with all workers
+  std::string binds, next;     ///< what limits a round
+  double next_share = 0.0;     ///< of the next limit: how busy it is while the first one binds
+  planning::Outcome expected;  ///< an estimate, to choose which ones are lived through
+};
+
+/// An offer, or a number of its machines, that is in no configuration.
+struct Excluded {
+  std::string what, why;
+};
+
+struct Way {
+  std::string name;  ///< of the variant; empty: the experiment itself
+  LoadedJob loaded;
+};
+
+/// The job with one configuration.
+class PlannedJob {
+ public:
+  /// `rounds` must outlive it. Errors: ConfigError.
+  PlannedJob(LoadedJob loaded, const platforms::Network& of_workers, RoundTimes& rounds,
+             std::int64_t round_count);
+  PlannedJob(const PlannedJob&) = delete;
+  PlannedJob& operator=(const PlannedJob&) = delete;
+
+  struct Paid {
+    priced::Life life;
+    money::Ledger ledger;
+  };
+  /// The same seed gives the same life.
+  Paid live(std::uint64_t seed, const priced::Change& change = {}) const;
+  planning::Outcome outcome(std::uint64_t seed, const priced::Change& change = {}) const;
+  /// No machine departs.
+  bool is_certain() const { return !job_.spec().experiment.transience.may_depart(); }
+
+ private:
+  Job job_;
+  RunInfo info_;
+  priced::JobLife lives_;
+};
+
+class Lattice {
+ public:
+  struct Limits {
+    int most_machines = 16;
+    std::vector<std::string> regions;  ///< empty: all
+  };
+  /// The first way has the platform of all. Errors: ConfigError for an experiment that cannot be planned.
+  Lattice(std::vector<Way> ways, Limits limits);
+
+  /// Prices the offers. Errors: ConfigError where no way to exchange has a closed form.
+  void price(const std::vector<const platforms::Offer*>& offers);
+  const std::vector<Configuration>& configurations() const { return configurations_; }
+  const std::vector<Excluded>& excluded() const { return excluded_; }
+  const std::vector<Way>& ways() const { return ways_; }
+  std::int64_t samples() const { return samples_; }
+  const KeptMachines& kept() const { return kept_; }
+
+  /// Errors: ConfigError.
+  std::unique_ptr<PlannedJob> job_of(const Configuration& configuration);
+  /// The experiment and the platform file of a configuration, with the given path of the latter.
+  Experiment experiment_of(const Configuration& configuration, const std::string& platform) const;
+  std::string platform_of(const Configuration& configuration) const;
+
+ private:
+  /// What decides how fast machines train.
+  using Kind = std::tuple<std::string, int, double>;  ///< device, count, bytes per second
+  struct PricedKind {
+    std::string file;
+    std::vector<std::string> hosts;
+    platforms::Network network;
+    std::map<std::size_t, std::unique_ptr<RoundTimes>> rounds{};  ///< by way
+  };
+  BytesPerSecond network_of(const platforms::Offer& offer) const;
+  RentedMachines rented(const Configuration& configuration) const;
+  PricedKind& kind_of(const platforms::Offer& offer);
+  RoundTimes& rounds_of(const platforms::Offer& offer, std::size_t way);
+  std::string why_not(const platforms::Offer& offer) const;
+  std::vector<const platforms::Offer*> without_dominated(const std::vector<const platforms::Offer*>& offers);
+  /// Whether it could be priced.
+  bool add(const platforms::Offer& offer, int machines, std::size_t way);
+  void expect(Configuration& configuration) const;
+  std::optional<Seconds> mean_life(const Configuration& configuration) const;
+  Experiment on_hosts(std::size_t way, const std::vector<std::string>& hosts,
+                      const std::string& platform) const;
+  LoadedJob loaded_on(std::size_t way, const PricedKind& kind, std::size_t workers) const;
+
+  std::vector<Way> ways_;
+  Limits limits_;
+  PlatformCache platforms_;
+  KeptMachines kept_;
+  ScratchFolder folder_;
+  std::int64_t samples_ = 0;      ///< of the whole job
+  std::vector<Seconds> commits_;  ///< by way: duration of one
+  std::map<Kind, PricedKind> kinds_;
+  std::vector<Configuration> configurations_;
+  std::vector<Excluded> excluded_;
+};
+
+}  // namespace tandem::cli

@@ -1,0 +1,291 @@
+#include "cli/commands/plan_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "policies/vocabulary/quantity_text.hpp"
+#include "workloads/records/csv.hpp"
+#include "workloads/records/format.hpp"
+
+namespace tandem::cli {
+namespace {
+
+constexpr std::size_t most_rows = 8;
+constexpr double hour_s = 3600.0;
+
+std::string machines_text(const Configuration& of) {
+  return fmt::format("{} x {}", of.machines, of.offer->name());
+}
+
+std::string way_text(const Lattice& lattice, const Configuration& of) {
+  const Way& way = lattice.ways()[of.way];
+  return way.name.empty() ? way.loaded.experiment.sync.algorithm : way.name;
+}
+
+/// "4.81 (4.52 to 5.61)"; one number where nothing varies.
+std::string band_text(const planning::Band& band, double unit) {
+  const auto text = [&](double value) {
+    return std::isfinite(value) ? three_digits(value / unit) : std::string("never");
+  };
+  const std::string middle = text(band.median), low = text(band.low), high = text(band.high);
+  return low == high ? middle : fmt::format("{} ({} to {})", middle, low, high);
+}
+
+bool has_goal(const planning::Goal& goal) { return goal.deadline || goal.budget; }
+
+std::string goal_text(const planning::Goal& goal) {
+  std::string text;
+  if (goal.deadline) text = to_text(*goal.deadline);
+  if (goal.budget) text += (text.empty() ? "" : ", ") + dollars_text(*goal.budget);
+  return text;
+}
+
+std::string chance_text(const planning::Figures& figures) {
+  return fmt::format("{:.3f} [{:.3f}, {:.3f}]", figures.within, figures.within_interval.low,
+                     figures.within_interval.high);
+}
+
+std::string seconds_text(double seconds) { return with_unit(seconds, Unit::seconds); }
+std::string dollars(double amount) { return dollars_text(Money(std::llround(amount * 1e6))); }
+
+/// Why it is not the chosen one.
+std::string lost_by(const LivedConfiguration& lived, const LivedConfiguration& chosen,
+                    const PlanResult& result, const Configuration& of) {
+  if (&lived == &chosen) return result.is_met ? "chosen" : "nearest";
+  std::string text;
+  if (!lived.figures.meets_goal) {
+    const auto& goal = result.goal;
+    const bool late = goal.deadline && lived.figures.time_s.median > goal.deadline->count();
+    const bool dear = goal.budget && lived.figures.cost.median > goal.budget->dollars();
+    text = late && dear ? "too slow, too dear"
+           : late       ? "too slow"
+           : dear       ? "too dear"
+                        : fmt::format("P < {:g}", goal.confidence);
+  } else {
+    text = signed_percent(lived.figures.mean_cost / chosen.figures.mean_cost - 1.0) + " cost";
+  }
+  return text + "; " + of.binds + " binds";
+}
+
+std::string commits_text(const Configuration& of) {
+  return of.interval > 0 ? seconds_text(of.round.count() * static_cast<double>(of.interval)) : "-";
+}
+
+/// Cells padded to the width of their column; the last column is not.
+std::string table_text(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::size_t> widths(rows.front().size(), 0);
+  for (const auto& row : rows)
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  std::string text;
+  for (const auto& row : rows)
+    for (std::size_t i = 0; i < row.size(); ++i)
+      text += i + 1 == row.size() ? row[i] + '\n' : fmt::format("{:<{}}  ", row[i], widths[i]);
+  return text;
+}
+
+std::string rows_text(const Lattice& lattice, const PlanResult& result) {
+  std::vector<std::vector<std::string>> rows = {
+      {"  #", "machines", "way", "commits", "time h (5 to 95 %)", "cost $ (5 to 95 %)"}};
+  if (has_goal(result.goal)) rows.front().push_back("P(" + goal_text(result.goal) + ")");
+  rows.front().push_back("lost by");
+  for (std::size_t i = 0; i < std::min(most_rows, result.lived.size()); ++i) {
+    const LivedConfiguration& lived = result.lived[i];
+    const Configuration& of = lattice.configurations()[lived.number];
+    auto& row = rows.emplace_back(std::vector<std::string>{
+        fmt::format("  {}", i + 1), machines_text(of), way_text(lattice, of), commits_text(of),
+        band_text(lived.figures.time_s, hour_s), band_text(lived.figures.cost, 1.0)});
+    if (has_goal(result.goal)) row.push_back(chance_text(lived.figures));
+    row.push_back(lost_by(lived, result.lived.front(), result, of));
+  }
+  return table_text(rows);
+}
+
+std::string costs_text(const LivedConfiguration& chosen, const std::string& what) {
+  const double others = chosen.figures.mean_cost - chosen.workers_cost;
+  return fmt::format(
+      "{} costs {} in the mean: workers {}, other machines {}; useful {}, wasted {}, idle {}, waiting {}; {} "
+      "departures\n",
+      what, dollars(chosen.figures.mean_cost), dollars(chosen.workers_cost), dollars(others),
+      dollars(chosen.uses.useful), dollars(chosen.uses.wasted), dollars(chosen.uses.idle),
+      dollars(chosen.uses.waiting), three_digits(chosen.departures));
+}
+
+std::string sensitivity_text(const Lattice& lattice, const PlanResult& result, const Configuration& of) {
+  const Sensitivity& found = result.sensitivity;
+  std::string text;
+  if (found.dearer)
+    text += fmt::format("its price is above ${}/h ({})",
+                        three_digits(of.offer->per_hour.dollars() * *found.dearer),
+                        signed_percent(*found.dearer - 1.0));
+  if (found.dearer && found.then)
+    text += fmt::format(", then {}, {}", machines_text(lattice.configurations()[*found.then]),
+                        way_text(lattice, lattice.configurations()[*found.then]));
+  const auto more = [&](const std::string& reason) { text += (text.empty() ? "" : "; or ") + reason; };
+  if (found.slower) more("rounds take " + percent(*found.slower - 1.0) + " longer");
+  if (found.shorter) more("machines live " + percent(1.0 - *found.shorter) + " shorter");
+  if (text.empty()) return "";
+  return "Stays the choice until " + text + "\n";
+}
+
+std::string assumptions_text(const Lattice& lattice, const Configuration& of) {
+  const Experiment& experiment = lattice.ways()[of.way].loaded.experiment;
+  std::string life = "machines stay";
+  if (of.offer->is_spot) life = "machines live as transience.lifetime " + experiment.transience.lifetime;
+  return fmt::format(
+      "Assumed: {}; machines can be had when asked for, all at the beginning; prices of {}; computing times "
+      "of {}; without disks, egress, tax\n",
+      life, of.offer->date,
+      experiment.workload.has_measured_times()
+          ? "workload.measured_step on " + experiment.workload.measured_on +
+                ", scaled to other devices by the device catalogue"
+          : std::string("the device catalogue"));
+}
+
+/// By reason, with the number of offers.
+std::string excluded_text(const Lattice& lattice) {
+  std::map<std::string, int> reasons;
+  for (const Excluded& excluded : lattice.excluded())
+    ++reasons[excluded.why.starts_with("no better than") ? "no better than another one, and no cheaper"
+                                                         : excluded.why];
+  std::string text;
+  for (const auto& [why, count] : reasons) text += fmt::format("  left out, {}: {}\n", count, why);
+  return text;
+}
+
+std::string unpriced_text(const Lattice& lattice) {
+  std::string hosts;
+  for (const auto& kept : lattice.kept().hosts)
+    if (!kept.host.properties.contains("price_per_hour"))
+      hosts += (hosts.empty() ? "" : ", ") + kept.host.name;
+  return hosts.empty() ? "" : "Without a price, and so not in the cost: " + hosts + " (price_per_hour)\n";
+}
+
+}  // namespace
+
+std::string plan_text(const Lattice& lattice, const PlanResult& result) {
+  const LivedConfiguration& chosen = result.lived.front();
+  const Configuration& of = lattice.configurations()[chosen.number];
+  std::string text = fmt::format(
+      "{}: {} samples, {} per worker and step; more workers do fewer rounds, and what that does to accuracy "
+      "is not planned\n{} configurations of {} offers priced in closed form in {}; {} of them lived through "
+      "{} times with common fates; figures: {} fresh lives\n\n",
+      result.name, with_separators(lattice.samples()),
+      lattice.ways().front().loaded.experiment.workload.batch,
+      with_separators(static_cast<std::int64_t>(lattice.configurations().size())),
+      with_separators(static_cast<std::int64_t>(result.offers)), seconds_text(result.priced_s),
+      result.lived.size(), result.draws, result.fresh);
+  text += rows_text(lattice, result) + '\n' + excluded_text(lattice);
+  if (!result.is_met) {
+    text += fmt::format("No way meets {} with confidence {:g}. The nearest costs {} and takes {} in the mean",
+                        goal_text(result.goal), result.goal.confidence, dollars(chosen.figures.mean_cost),
+                        seconds_text(chosen.figures.mean_time_s));
+    double cheapest = chosen.figures.mean_cost;
+    for (const auto& lived : result.lived) cheapest = std::min(cheapest, lived.figures.mean_cost);
+    if (result.goal.budget && result.goal.budget->dollars() < cheapest)
+      text += fmt::format("; the budget buys {} of the samples",
+                          percent(result.goal.budget->dollars() / cheapest));
+    text += '\n';
+  }
+  text += costs_text(chosen, result.is_met ? "The chosen one" : "The nearest one");
+  text += fmt::format(
+      "Binds: {}{}\n", of.binds,
+      of.next.empty() ? "" : fmt::format("; next: {}, at {} of its limit", of.next, percent(of.next_share)));
+  text += sensitivity_text(lattice, result, of);
+  if (result.resamples > 0)
+    text += fmt::format("Chosen in {} of {} resamples\n", chosen.chosen_in, result.resamples);
+  text += assumptions_text(lattice, of) + unpriced_text(lattice);
+  return text + fmt::format(
+                    "Wrote {0}/experiment.yaml, {0}/platform.xml, {0}/table.csv. Next: tandem simulate "
+                    "{0}/experiment.yaml\n",
+                    result.folder);
+}
+
+nlohmann::json plan_document(const Lattice& lattice, const PlanResult& result) {
+  nlohmann::json rows = nlohmann::json::array();
+  for (const LivedConfiguration& lived : result.lived) {
+    const Configuration& of = lattice.configurations()[lived.number];
+    const planning::Figures& figures = lived.figures;
+    const auto band = [](const planning::Band& values) {
+      return nlohmann::json{{"median", values.median}, {"low", values.low}, {"high", values.high}};
+    };
+    rows.push_back({{"offer", of.offer->name()},
+                    {"machines", of.machines},
+                    {"way", way_text(lattice, of)},
+                    {"rounds", of.rounds},
+                    {"round_s", of.round.count()},
+                    {"commit_every", of.interval},
+                    {"binds", of.binds},
+                    {"time_s", band(figures.time_s)},
+                    {"cost", band(figures.cost)},
+                    {"mean_time_s", figures.mean_time_s},
+                    {"mean_cost", figures.mean_cost},
+                    {"workers_cost", lived.workers_cost},
+                    {"departures", lived.departures},
+                    {"within", figures.within},
+                    {"within_interval", {figures.within_interval.low, figures.within_interval.high}},
+                    {"meets_goal", figures.meets_goal},
+                    {"chosen_in", lived.chosen_in},
+                    {"lost_by", lost_by(lived, result.lived.front(), result, of)}});
+  }
+  const Sensitivity& found = result.sensitivity;
+  const auto known = [](const auto& value) { return value ? nlohmann::json(*value) : nlohmann::json(); };
+  return {{"is_met", result.is_met},
+          {"samples", lattice.samples()},
+          {"configurations", lattice.configurations().size()},
+          {"draws", result.draws},
+          {"fresh", result.fresh},
+          {"resamples", result.resamples},
+          {"rows", rows},
+          {"price_break_even", known(found.dearer)},
+          {"rounds_break_even", known(found.slower)},
+          {"lives_break_even", known(found.shorter)},
+          {"folder", result.folder}};
+}
+
+std::string plan_csv(const Lattice& lattice, const PlanResult& result) {
+  csv::Writer writer;
+  for (const char* column :
+       {"offer", "machines", "way", "rounds", "round_s", "commit_every", "expected_s", "expected_cost",
+        "lives", "median_s", "low_s", "high_s", "median_cost", "low_cost", "high_cost", "within", "lost_by"})
+    writer.field(column);
+  writer.end_row();
+  std::map<std::size_t, const LivedConfiguration*> lived;
+  for (const auto& each : result.lived) lived[each.number] = &each;
+  for (std::size_t i = 0; i < lattice.configurations().size(); ++i) {
+    const Configuration& of = lattice.configurations()[i];
+    writer.field(of.offer->name());
+    writer.field(of.machines);
+    writer.field(way_text(lattice, of));
+    writer.field(of.rounds);
+    writer.field(of.round);
+    writer.field(of.interval);
+    writer.field(of.expected.time);
+    writer.field(to_text(of.expected.cost));
+    const auto found = lived.find(i);
+    writer.field(found == lived.end() ? 0 : result.fresh);
+    if (found == lived.end()) {
+      for (int column = 0; column < 7; ++column) writer.field("");
+      writer.field("the estimate: slower or dearer than others");
+    } else {
+      const planning::Figures& figures = found->second->figures;
+      for (const planning::Band* band : {&figures.time_s, &figures.cost})
+        for (const double value : {band->median, band->low, band->high}) writer.field(value);
+      writer.field(figures.within);
+      writer.field(lost_by(*found->second, result.lived.front(), result, of));
+    }
+    writer.end_row();
+  }
+  for (const Excluded& excluded : lattice.excluded()) {
+    writer.field(excluded.what);
+    for (int column = 0; column < 15; ++column) writer.field("");
+    writer.field(excluded.why);
+    writer.end_row();
+  }
+  return writer.text();
+}
+
+}  // namespace tandem::cli

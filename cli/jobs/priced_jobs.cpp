@@ -1,0 +1,113 @@
+#include "cli/jobs/priced_jobs.hpp"
+
+#include <filesystem>
+#include <numeric>
+#include <utility>
+
+#include "cli/shared/job_text.hpp"
+#include "cli/shared/output.hpp"
+#include "policies/vocabulary/check.hpp"
+#include "workloads/job/plan/job_document.hpp"
+#include "workloads/job/plan/workers_of_generation.hpp"
+#include "workloads/priced/priced_results.hpp"
+
+namespace tandem::cli {
+namespace {
+
+void check_options(const SimulateOptions& options) {
+  const std::pair<const char*, bool> given[] = {
+      {"--trace", options.trace},         {"--operations", options.operations},
+      {"--decisions", options.decisions}, {"--requests", options.requests},
+      {"--losses", options.losses},       {"--resume", !options.resume.empty()}};
+  for (const auto& [name, is_given] : given)
+    if (is_given)
+      throw ConfigError(std::string(name) +
+                        ": expected --fidelity transfers: a job in closed form has no single steps");
+}
+
+void check_stop(const Experiment::Stop& stop) {
+  if (stop.seconds > Seconds(0.0)) priced::has_no_form("stop.seconds (stop.rounds has one)");
+  if (stop.accuracy > 0.0) priced::has_no_form("stop.accuracy");
+}
+
+std::vector<std::string> warnings_of(const Experiment& experiment) {
+  std::vector<std::string> warnings;
+  if (experiment.evaluate_every > 0)
+    warnings.push_back("--fidelity priced: the time of evaluations is left out (evaluate_every)");
+  if (experiment.workload.math == Experiment::Workload::Math::real)
+    warnings.push_back("--fidelity priced: times alone, nothing is trained (workload.math real)");
+  return warnings;
+}
+
+}  // namespace
+
+void add_fidelity_option(CLI::App& command, std::string& fidelity, const std::vector<std::string>& values) {
+  std::string text = "transfers: every message simulated; priced: rounds in closed form, without messages";
+  if (values.size() > 2)
+    text +=
+        "; smpi: the ranks' own MPI code on SimGrid's MPI, as a witness between simulation and measurement";
+  command.add_option("--fidelity", fidelity, text)->capture_default_str()->check(CLI::IsMember(values));
+}
+
+RoundTimes::RoundTimes(LoadedJob loaded, platforms::Network network, platforms::Network of_workers,
+                       bool are_alike)
+    : loaded_(std::move(loaded)),
+      network_(std::move(network)),
+      of_workers_(std::move(of_workers)),
+      are_alike_(are_alike) {}
+
+const priced::Prediction& RoundTimes::with(std::vector<int> slots) {
+  if (are_alike_) std::iota(slots.begin(), slots.end(), 0);
+  const auto known = known_.find(slots);
+  if (known != known_.end()) return known->second;
+  LoadedJob part = loaded_;
+  auto& placement = part.experiment.placement;
+  placement.workers.insert(placement.workers.end(), placement.spares.begin(), placement.spares.end());
+  placement.spares.clear();
+  part.experiment = with_workers_in(std::move(part.experiment), slots);
+  // Of a round alone.
+  part.experiment.transience = {};
+  part.experiment.recovery = {};
+  part.experiment.checkpoint = {};
+  const Job job = tandem::make_job(std::move(part), "", of_workers_);
+  return known_.emplace(std::move(slots), priced::predict(job, network_)).first->second;
+}
+
+Simulated simulate_priced(LoadedJob loaded, const SimulateOptions& options, const std::string& out) {
+  check_options(options);
+  check_stop(loaded.experiment.stop);
+  PlatformCache platforms;
+  const platforms::Network of_workers = tandem::network_of_workers(loaded.experiment, platforms);
+  const Job job = tandem::make_job(loaded, out, of_workers);
+  RoundTimes rounds(loaded, platforms.network(loaded.experiment.platform, priced::hosts_of_prediction(job)),
+                    of_workers);
+  std::vector<int> first(job.roster().first_workers().size());
+  std::iota(first.begin(), first.end(), 0);
+  const priced::Prediction found = rounds.with(first);
+  const priced::JobLife lives(job, {.rounds = found.rounds,
+                                    .in_rounds = found.in_rounds,
+                                    .round = [&](const auto& slots) { return rounds.with(slots).round; },
+                                    .work = priced::work_of_rounds(job, found)});
+  const priced::Life life = lives.live(loaded.experiment.seed);
+  if (!life.gave_up.empty()) throw WorldError(life.gave_up);
+
+  const WriteLock lock = create_result_directory(out, options.force);
+  if (options.keep) write_document(out + "/job.json", job);
+  print_job(job);
+  const sim::JobRun run{.journal = {},
+                        .makespan = life.makespan,
+                        .physics = priced::describe_closed_form(found, lives),
+                        .warnings = warnings_of(loaded.experiment)};
+  for (const auto& warning : run.warnings) print_warning(warning);
+  Simulated simulated{
+      .info = describe_simulation(job, run, options), .journal = life.journal, .makespan = life.makespan};
+  if (life.generations.size() > 1) simulated.info.generations = life.generations;
+  simulated.priced = priced::summary_of(simulated.info, found, lives, life);
+  if (options.keep)
+    priced::write_priced_results(out, simulated.info, *simulated.priced, life);
+  else
+    std::filesystem::remove_all(out);
+  return simulated;
+}
+
+}  // namespace tandem::cli

@@ -1,0 +1,192 @@
+// `tandem plan` as a user sees it, on made offers: its figures against hand calculations, and against the
+// simulation of the files that it writes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/cli/command.hpp"
+
+namespace tandem::testing {
+namespace TANDEM_FILE {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+constexpr double server_per_hour = 0.2;
+
+class Plan : public ::testing::Test {
+ protected:
+  Plan() {
+    std::string hosts, links, routes;
+    for (const std::string name : {"server", "worker-1", "worker-2"}) {
+      hosts +=
+          "<host id='" + name + "' speed='1Gf'>" +
+          (name == "server" ? "<prop id='price_per_hour' value='0.2'/>" : "<prop id='device' value='t4'/>") +
+          "</host>\n";
+      links += "<link id='l-" + name + "' bandwidth='8Gbps' latency='50us' sharing_policy='SPLITDUPLEX'/>\n";
+      routes +=
+          "<route src='" + name + "' dst='switch'><link_ctn id='l-" + name + "' direction='UP'/></route>\n";
+    }
+    line_.write("lab.xml",
+                "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+                "<platform version='4.1'><zone id='z' routing='Floyd'>" +
+                    hosts + "<router id='switch'/>" + links + routes + "</zone></platform>\n");
+    line_.write("job.yaml",
+                "platform: lab.xml\n"
+                "workload: {math: modelled, model: lenet, dataset: fashion-mnist, batch: 32,\n"
+                "           measured_step: 150ms}\n"
+                "placement: {workers: [worker-1, worker-2], servers: [server]}\n"
+                "transience: {lifetime: weibull, options: {shape: 0.7, scale: 60}, start: 5, detect: 1}\n"
+                "recovery: {policy: replace}\n"
+                "checkpoint: {at_end: false}\n"
+                "stop: {rounds: 400}\n"
+                "seed: 4\n");
+    write_offers(1.0);
+  }
+
+  /// `factor`: on the prices.
+  void write_offers(double factor) const {
+    const auto row = [&](const std::string& instance, const std::string& kind, double price) {
+      return "made,here," + instance + ",t4,1," + kind + "," + std::to_string(factor * price) +
+             ",USD,1,10,8,made,2026-11-01\n";
+    };
+    line_.write("offers.csv",
+                "provider,region,instance,device,count,kind,price_per_hour,currency,billing_step,"
+                "billing_minimum,network_gbps,source,date\n" +
+                    row("one", "on-demand", 0.5) + row("dear", "on-demand", 0.6) + row("one", "spot", 0.125));
+  }
+
+  json plan(const std::string& words, int exit_code = 0) const {
+    const auto result = line_.tandem("plan job.yaml --offers 'offers.csv" + words + " --force --out out");
+    EXPECT_EQ(result.exit_code, exit_code) << result.output;
+    std::ifstream file(line_.folder() / "out" / "plan.json");
+    return json::parse(file);
+  }
+  json summary(const std::string& out) const {
+    std::ifstream file(line_.folder() / out / "summary.json");
+    return json::parse(file);
+  }
+  CommandLine line_;
+};
+
+/// Machines that stay, by hand: each one and the server from the begin to the end, by begun seconds; as many
+/// samples by fewer rounds of more workers; and the dearer offer of the same machine is in no configuration.
+TEST_F(Plan, MachinesThatStayCostTheirTime) {
+  const json found = plan(": on-demand' --max-machines 4");
+  const json& row = found.at("rows").at(0);
+  EXPECT_EQ(found.at("configurations"), 4);
+  EXPECT_EQ(row.at("offer"), "made/here/one/on-demand");
+  const int machines = row.at("machines");
+  EXPECT_EQ(row.at("rounds").get<int>() * machines, 800);
+  const double time_s = row.at("mean_time_s");
+  EXPECT_NEAR(time_s, row.at("rounds").get<int>() * row.at("round_s").get<double>(), 1e-9 * time_s);
+  EXPECT_NEAR(row.at("mean_cost").get<double>(),
+              (0.5 * machines + server_per_hour) * std::ceil(time_s - 1e-6) / 3600, 5e-6);
+  write_offers(2.0);
+  const json dearer = plan(": on-demand' --max-machines 4").at("rows").at(0);
+  if (dearer.at("machines") == machines)
+    EXPECT_NEAR(dearer.at("workers_cost").get<double>(), 2 * row.at("workers_cost").get<double>(), 5e-6);
+}
+
+/// The price above which another number of machines is cheaper, from the printed means alone.
+TEST_F(Plan, TheBreakEvenIsWhereTheNextOneIsCheaper) {
+  const json found = plan("' --max-machines 1");
+  const json &chosen = found.at("rows").at(0), &other = found.at("rows").at(1);
+  EXPECT_EQ(chosen.at("offer"), "made/here/one/spot");
+  EXPECT_EQ(other.at("offer"), "made/here/one/on-demand");
+  const double workers = chosen.at("workers_cost"), all = chosen.at("mean_cost");
+  EXPECT_NEAR(found.at("price_break_even").get<double>(),
+              (other.at("mean_cost").get<double>() - (all - workers)) / workers, 1e-9);
+}
+
+/// What the plan writes runs unedited: at once as foretold where machines stay; the life of the experiment's
+/// seed is one of those that were foretold where they do not.
+TEST_F(Plan, TheWrittenFilesRunAndCostAsForetold) {
+  for (const std::string kind : {"on-demand", "spot"}) {
+    const json row = plan(": " + kind + "' --max-machines 4").at("rows").at(0);
+    const auto run = line_.tandem("simulate out/experiment.yaml --force --out run");
+    ASSERT_EQ(run.exit_code, 0) << run.output;
+    ASSERT_EQ(line_.tandem("simulate out/experiment.yaml --fidelity priced --force --out priced").exit_code,
+              0);
+    const json simulated = summary("run"), priced = summary("priced");
+    const double time_s = simulated.at("makespan_s"), cost = simulated.at("cost").at("total");
+    EXPECT_NEAR(priced.at("makespan_s").get<double>(), time_s, 0.02 * time_s) << kind;
+    EXPECT_NEAR(priced.at("cost").at("total").get<double>(), cost, 0.03 * cost) << kind;
+    if (kind == "on-demand") {
+      EXPECT_NEAR(row.at("mean_time_s").get<double>(), time_s, 0.02 * time_s);
+      EXPECT_NEAR(row.at("mean_cost").get<double>(), cost, 0.03 * cost);
+    }
+    // The band has 90 % of the lives.
+    EXPECT_GT(cost, 0.9 * row.at("cost").at("low").get<double>()) << kind;
+    EXPECT_LT(cost, 1.1 * row.at("cost").at("high").get<double>()) << kind;
+  }
+}
+
+/// One machine that lives T, starts again after S, and commits every c rounds, which take no time: it keeps
+/// k = floor(T / (c r)) c rounds of a life, and the last life does the rest.
+TEST_F(Plan, LivesTwiceAsLongAreInterruptedAsOftenAsByHand) {
+  for (const double life_s : {20.0, 40.0}) {
+    const json row =
+        plan(
+            ": spot' --max-machines 1 --set recovery.mode=restart --set recovery.policy=restart "
+            "--set recovery.restarts=1000 --set checkpoint.policy=fixed --set checkpoint.options.interval=10 "
+            "--set transience.detect=0 --set transience.lifetime=fixed --set 'transience.options={time: " +
+            std::to_string(life_s) + "}'")
+            .at("rows")
+            .at(0);
+    const double round_s = row.at("round_s");
+    const int rounds = row.at("rounds"), kept = static_cast<int>(life_s / (10 * round_s)) * 10;
+    int lost = 0;
+    while ((rounds - lost * kept) * round_s > life_s) ++lost;
+    EXPECT_EQ(rounds, 800);
+    EXPECT_EQ(row.at("departures"), lost);
+    EXPECT_NEAR(row.at("mean_time_s").get<double>(), lost * (life_s + 5) + (rounds - lost * kept) * round_s,
+                1e-6);
+  }
+}
+
+/// --fidelity priced, also of a study, whose folder then has no results of another fidelity.
+TEST_F(Plan, ResultsInClosedFormSayHowGoodTheyAre) {
+  const auto once = line_.tandem("simulate job.yaml --fidelity priced --out once");
+  EXPECT_EQ(once.exit_code, 0) << once.output;
+  EXPECT_THAT(once.output, HasSubstr("in closed form: approximation (messages share links as a fluid)"));
+  const auto study = line_.tandem("study job.yaml --fidelity priced --out study");
+  EXPECT_EQ(study.exit_code, 0) << study.output;
+  const auto again = line_.tandem("study job.yaml --only-missing --out study");
+  EXPECT_EQ(again.exit_code, 2);
+  EXPECT_THAT(again.output, HasSubstr("study: holds a study with --fidelity priced"));
+  const auto refused = line_.tandem("simulate job.yaml --set sync.algorithm=ssp --fidelity priced --out no");
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.output, HasSubstr("`tandem simulate --fidelity transfers` predicts this job"));
+}
+
+TEST_F(Plan, AGoalThatNobodyMeetsEndsWithTheNearest) {
+  const auto late = line_.tandem("plan job.yaml --offers offers.csv --deadline 5s --out late");
+  EXPECT_EQ(late.exit_code, 3) << late.output;
+  EXPECT_THAT(late.output, HasSubstr("No way meets 5s with confidence 0.95. The nearest costs $"));
+  EXPECT_TRUE(std::filesystem::exists(line_.folder() / "late" / "table.csv"));
+  const auto poor = line_.tandem("plan job.yaml --offers offers.csv --budget 0.0001 --out poor");
+  EXPECT_EQ(poor.exit_code, 3) << poor.output;
+  EXPECT_THAT(poor.output, HasSubstr("the budget buys "));
+}
+
+TEST_F(Plan, RefusesWhatItCannotPlan) {
+  for (const auto& [words, reason] : std::vector<std::pair<std::string, std::string>>{
+           {"--deadline soon", "--deadline: expected a time"},
+           {"--budget 0", "--budget: expected dollars above 0"},
+           {"--regions elsewhere", "plan: no offer is left: "},
+           {"--set sync.algorithm=esync", "no closed form for sync.algorithm esync"},
+           {"--set checkpoint.policy=young", "no closed form for checkpoint.policy young"}}) {
+    const auto result = line_.tandem("plan job.yaml --offers offers.csv " + words + " --out out");
+    EXPECT_EQ(result.exit_code, 2) << words << '\n' << result.output;
+    EXPECT_THAT(result.output, HasSubstr(reason)) << words;
+    EXPECT_FALSE(std::filesystem::exists(line_.folder() / "out")) << words;
+  }
+}
+
+}  // namespace TANDEM_FILE
+}  // namespace tandem::testing

@@ -1,0 +1,348 @@
+#include "workloads/priced/job_life.hpp"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "policies/checkpointing/policy.hpp"
+#include "policies/vocabulary/check.hpp"
+#include "workloads/job/plan/commit_plan.hpp"
+#include "workloads/job/plan/fates_of_job.hpp"
+#include "workloads/job/plan/machines_of_job.hpp"
+#include "workloads/job/plan/recovery_plan.hpp"
+#include "workloads/membership/generations/drawn_machines.hpp"
+#include "workloads/membership/generations/simulated_generations.hpp"
+#include "workloads/membership/restart_steward.hpp"
+#include "workloads/priced/prediction.hpp"
+
+namespace tandem::priced {
+namespace {
+
+/// Rounds between commits of a job; 0: it does not commit.
+std::int64_t rounds_between_commits(const Job& job) {
+  const CommitPlan& plan = job.checkpoints().commits;
+  const Experiment& experiment = job.spec().experiment;
+  if (!needed_machines(job).empty()) has_no_form("machines without workers that depart (tandem:lifetime)");
+  if (!plan.is_enabled()) {
+    if (continuation_of(job) == Continuation::restart_on_departure)
+      has_no_form("recovery.mode restart without checkpoint.policy");
+    return 0;
+  }
+  if (plan.mode != CommitMode::blocking) has_no_form("checkpoint.mode background");
+  if (plan.are_on_machines()) has_no_form("checkpoint.to " + to_text(experiment.checkpoint.to));
+  const auto rounds = checkpointing::rounds_between_commits(plan.policy, plan.options);
+  if (!rounds) has_no_form("checkpoint.policy " + plan.policy + "; fixed in rounds has one");
+  return *rounds;
+}
+
+/// The fates of others on a slower, or faster, clock.
+class StretchedFates final : public lifetimes::Fates {
+ public:
+  StretchedFates(std::unique_ptr<lifetimes::Fates> fates, double factor)
+      : fates_(std::move(fates)), factor_(factor) {}
+  double obtainable(std::size_t slot, double time) override {
+    return std::max(time, fates_->obtainable(slot, time / factor_) * factor_);
+  }
+  void arrive(lifetimes::Occupant occupant, double time) override {
+    fates_->arrive(occupant, time / factor_);
+  }
+  void depart(std::size_t slot, double time) override { fates_->depart(slot, time / factor_); }
+  std::optional<lifetimes::Departure> next() const override { return stretched(fates_->next()); }
+  std::optional<lifetimes::Departure> known(std::size_t slot) const override {
+    return stretched(fates_->known(slot));
+  }
+
+ private:
+  std::optional<lifetimes::Departure> stretched(std::optional<lifetimes::Departure> departure) const {
+    if (departure) departure->time *= factor_;
+    return departure;
+  }
+
+  std::unique_ptr<lifetimes::Fates> fates_;
+  double factor_;
+};
+
+/// One life, as it passes.
+class Course {
+ public:
+  Course(const Job& job, const LifeSetting& setting, const CommitTimes& commit, std::int64_t every,
+         std::uint64_t seed, const Change& change)
+      : job_(job), setting_(setting), commit_(commit), every_(every), seed_(seed), change_(change) {
+    for (const Rank worker : job.roster().workers()) hosts_.push_back(job.roster().host_of(worker));
+  }
+
+  Life undisturbed() {
+    std::vector<int> all;
+    for (int slot = 0; slot < std::ssize(job_.roster().first_workers()); ++slot) all.push_back(slot);
+    const Seconds round = round_of(all);
+    train(all, Seconds(0.0), round, 0, setting_.rounds);
+    return ended(time_of(round, 0, setting_.rounds));
+  }
+
+  // ---- In place ----
+
+  Life in_place() {
+    const auto slots = static_cast<int>(hosts_.size());
+    Membership members({.workers = slots,
+                        .slots = slots,
+                        .has_deadline = job_.spec().experiment.recovery.give_up > Seconds(0)},
+                       machines(), make_recovery_policy(job_));
+    note(members, members.begin(static_cast<int>(job_.roster().first_workers().size())));
+    Seconds now{0.0};
+    double done = 0.0;
+    for (int events = 0; life_.gave_up.empty(); ++events) {
+      const std::vector<int> working = at_work(members);
+      const Seconds round = working.empty() ? Seconds(0.0) : with_commits(round_of(working));
+      const auto next = members.next();
+      const Seconds end = now + round * (static_cast<double>(setting_.rounds) - done);
+      const bool ends = !working.empty() && (!next || end <= *next);
+      if (!ends && (!next || members.waits_in_vain(now)))
+        return give_up("the job gives up: no machine can come up any more", now);
+      if (events > most_events)
+        return give_up("the job gives up: machines depart faster than it advances", now);
+      const Seconds until = ends ? end : std::max(now, *next);
+      const double rounds = working.empty() ? 0.0 : (until - now) / round;
+      for (const int slot : working) add_work(slot, now, until - now, rounds);
+      done += rounds;
+      now = until;
+      if (ends) break;
+      note(members, members.take());
+    }
+    if (!life_.gave_up.empty()) return give_up(life_.gave_up, now);
+    // Those between the rounds are in their durations.
+    life_.commits = commits_after(0, setting_.rounds);
+    if (every_ > 0 && job_.checkpoints().commits.at_end) now += commit_.write;
+    return ended(now);
+  }
+
+  // ---- Starting again ----
+
+  Life generations() {
+    try {
+      RestartSteward steward(machines(), make_recovery_policy(job_), hosts_);
+      return generations(steward);
+    } catch (const WorldError& error) {
+      return give_up(error.what(), last_);
+    }
+  }
+
+ private:
+  static constexpr int most_events = 1'000'000;
+
+  Seconds round_of(const std::vector<int>& slots) const { return setting_.round(slots) * change_.rounds; }
+
+  Machines machines() const {
+    auto fates = fates_of(job_, seed_);
+    if (change_.lives != 1.0) fates = std::make_unique<StretchedFates>(std::move(fates), change_.lives);
+    return {job_.spec().experiment.transience, std::move(fates), hosts_.size()};
+  }
+
+  Life generations(RestartSteward& steward) {
+    Seconds began{0.0};
+    std::optional<Seconds> launched;
+    std::int64_t round = 0;
+    for (std::int64_t number = 0;; ++number) {
+      const Seconds duration = round_of(steward.members());
+      life_.generations.push_back(
+          {.number = number, .launched = launched.value_or(Seconds(0.0)), .began = began, .round = round});
+      const Seconds start = began + (round > 0 ? commit_.read : Seconds(0.0));
+      const Seconds done = start + time_of(duration, round, setting_.rounds);
+      const auto& end = steward.end_of_generation();
+      life_.journal.membership = steward.membership();
+      if (!end || done <= end->at) {
+        train(steward.members(), start, duration, round, setting_.rounds);
+        return ended(done);
+      }
+      const std::int64_t kept = committed_by(end->at - start, duration, round);
+      train(steward.members(), start, duration, round, kept);
+      lose(steward.members(), (end->at - start - time_of(duration, round, kept)) / with_commits(duration));
+      round = kept;
+      life_.generations.back().ended = describe(*end);
+      if (number >= job_.spec().experiment.recovery.restarts)
+        return give_up("the job gives up: it starts again more than " + std::to_string(number) +
+                           " times (recovery.restarts)",
+                       end->at);
+      last_ = end->at;
+      launched = steward.begin_next();
+      began = *launched + launch_time_of(job_);
+    }
+  }
+
+  /// The round of the last complete commit of a generation that continued from round `from`.
+  std::int64_t committed_by(Seconds time, Seconds round, std::int64_t from) const {
+    if (every_ == 0 || time <= Seconds(0.0)) return from;
+    const Seconds each = round * static_cast<double>(every_) + commit_.write;
+    const auto commits = static_cast<std::int64_t>(time / each);
+    const std::int64_t last = (setting_.rounds - 1) / every_ * every_;
+    return std::max(from, std::min(from + commits * every_, last));
+  }
+
+  /// Commits after the round `from` until the round `until`. The job may end without one.
+  std::int64_t commits_after(std::int64_t from, std::int64_t until) const {
+    if (every_ == 0) return 0;
+    const bool is_end = until == setting_.rounds;
+    const bool at_end = is_end && (job_.checkpoints().commits.at_end || until % every_ == 0);
+    return (is_end ? until - 1 : until) / every_ - from / every_ + (at_end ? 1 : 0);
+  }
+
+  /// Of the rounds after `from` until `until`, with their commits.
+  Seconds time_of(Seconds round, std::int64_t from, std::int64_t until) const {
+    return round * static_cast<double>(until - from) +
+           commit_.write * static_cast<double>(commits_after(from, until));
+  }
+
+  Seconds with_commits(Seconds round) const {
+    return every_ == 0 ? round : round + commit_.write * (1.0 / static_cast<double>(every_));
+  }
+
+  /// Rounds that are done again, not whole ones.
+  void lose(const std::vector<int>& slots, double rounds) {
+    rounds = std::max(rounds, 0.0);
+    life_.lost_rounds += rounds;
+    double samples = 0.0;
+    for (const int slot : slots)
+      if (!setting_.work.empty()) samples += setting_.work[static_cast<std::size_t>(slot)].samples;
+    life_.generations.back().lost_samples = static_cast<std::int64_t>(samples * rounds);
+  }
+
+  void train(const std::vector<int>& slots, Seconds start, Seconds round, std::int64_t from,
+             std::int64_t until) {
+    if (until == from) return;
+    life_.commits += commits_after(from, until);
+    for (const int slot : slots)
+      add_work(slot, start, time_of(round, from, until), static_cast<double>(until - from));
+  }
+
+  /// The members that train: none while the job waits.
+  std::vector<int> at_work(const Membership& members) const {
+    if (members.is_paused()) return {};
+    std::vector<int> working;
+    for (const int slot : members.members()) {
+      if (members.has_machine(slot))
+        working.push_back(slot);
+      else if (setting_.in_rounds)
+        return {};  // The round waits for it until its departure is noticed.
+    }
+    return working;
+  }
+
+  void note(const Membership& members, const Membership::Step& step) {
+    using What = MemberAction::What;
+    for (const MemberAction& action : step.actions) {
+      if (action.what == What::gave_up) life_.gave_up = "the job gives up: " + action.why;
+      if (action.slot < 0) continue;
+      const bool is_machine = action.what == What::machine;
+      life_.journal.membership.push_back(
+          {.time = action.at,
+           .slot = action.slot,
+           .incarnation = members.incarnation(action.slot),
+           .host = hosts_[static_cast<std::size_t>(action.slot)],
+           .event = is_machine ? to_text(action.machine.what) : to_text(action.what),
+           .cause = is_machine ? cause_text(action.machine) : "",
+           .view = action.view,
+           .role = "worker"});
+    }
+  }
+
+  void add_work(int slot, Seconds start, Seconds duration, double rounds) {
+    if (setting_.work.empty() || duration <= Seconds(0.0)) return;
+    const WorkOfRound& work = setting_.work[static_cast<std::size_t>(slot)];
+    const auto of = [&](auto each) { return static_cast<std::int64_t>(static_cast<double>(each) * rounds); };
+    StepRecord& step = life_.journal.steps.emplace_back();
+    step.rank = job_.roster().workers()[static_cast<std::size_t>(slot)];
+    step.step = job_.spec().experiment.warmup_steps;
+    step.round = static_cast<int>(life_.generations.size());
+    step.start = start;
+    Seconds working{0.0};
+    for (std::size_t phase = 0; phase < phase_count; ++phase)
+      working += step.phases[phase] = work.phases[phase] * rounds;
+    step.phases[static_cast<std::size_t>(Phase::exchange)] += std::max(Seconds(0.0), duration - working);
+    step.samples = static_cast<int>(of(work.samples));
+    step.bytes_sent = of(work.bytes_sent);
+    step.bytes_received = of(work.bytes_received);
+  }
+
+  Life ended(Seconds now) {
+    life_.makespan = now;
+    life_.journal.counted_rounds = setting_.rounds;
+    std::erase_if(life_.journal.membership, [&](const MembershipRecord& row) { return row.time > now; });
+    life_.departures = std::ranges::count(life_.journal.membership, "departed", &MembershipRecord::event);
+    return std::move(life_);
+  }
+
+  Life give_up(std::string why, Seconds now) {
+    life_.gave_up = std::move(why);
+    return ended(now);
+  }
+
+  const Job& job_;
+  const LifeSetting& setting_;
+  const CommitTimes& commit_;
+  std::int64_t every_;
+  std::uint64_t seed_;
+  Change change_;
+  std::vector<std::string> hosts_;  ///< by slot
+  Seconds last_{0.0};               ///< when the last generation ended
+  Life life_ = {};
+};
+
+}  // namespace
+
+CommitTimes commit_times(const Job& job) {
+  struct Disk {
+    Seconds write, read;
+  };
+  // By host, of one stage each.
+  std::map<std::string, Disk> of_servers, of_workers;
+  CommitTimes times;
+  for (Rank rank = 0; rank < job.roster().size(); ++rank) {
+    if (!has_part_in_commits(job, rank)) continue;
+    const DiskAccess access(commit_size(job, rank));
+    const std::string& host = job.roster().host_of(rank);
+    times.size += access.size;
+    const auto disk = job.devices().disk_of(rank);
+    if (!disk) {
+      if (std::ranges::find(times.without_disk, host) == times.without_disk.end())
+        times.without_disk.push_back(host);
+      continue;
+    }
+    const bool is_worker = job.roster().assignment(rank).role == Roster::Role::worker;
+    Disk& used = (is_worker ? of_workers : of_servers)[host];
+    const Seconds latency = job.devices().disk_service(rank, *disk).latency;
+    used.write += latency + job.devices().disk_moving(rank, *disk, access, true);
+    used.read += latency + job.devices().disk_moving(rank, *disk, access, false);
+  }
+  for (const auto* stage : {&of_servers, &of_workers}) {
+    Disk most;
+    for (const auto& [host, disk] : *stage) {
+      most.write = std::max(most.write, disk.write);
+      most.read = std::max(most.read, disk.read);
+    }
+    times.write += most.write;
+    times.read = std::max(times.read, most.read);
+  }
+  return times;
+}
+
+JobLife::JobLife(const Job& job, LifeSetting setting) : job_(job), setting_(std::move(setting)) {
+  every_ = rounds_between_commits(job);
+  if (every_ > 0) commit_ = commit_times(job);
+}
+
+Life JobLife::live(std::uint64_t seed, const Change& change) const {
+  Course course(job_, setting_, commit_, every_, seed, change);
+  switch (continuation_of(job_)) {
+    case Continuation::in_place:
+      return course.in_place();
+    case Continuation::restart_on_departure:
+      return course.generations();
+    case Continuation::none:
+    case Continuation::restart_on_death:
+      break;
+  }
+  return course.undisturbed();
+}
+
+}  // namespace tandem::priced

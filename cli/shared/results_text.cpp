@@ -354,10 +354,10 @@ std::string closed_form_line(const RunInfo& info) {
   if (form == info.physics.end()) return "";
   const json& range = form->at("round_range_s");
   const double low = range.at(0), high = range.at(1);
-  return fmt::format("\n  in closed form: {} ({}){}; no step was simulated",
-                     form->at("round").get<std::string>(), form->at("because").get<std::string>(),
-                     low < high ? fmt::format(", a round from {} to {}", seconds_text(low), seconds_text(high))
-                                : "");
+  return fmt::format(
+      "\n  in closed form: {} ({}){}; no step was simulated", form->at("round").get<std::string>(),
+      form->at("because").get<std::string>(),
+      low < high ? fmt::format(", a round from {} to {}", seconds_text(low), seconds_text(high)) : "");
 }
 
 /// Of samples.

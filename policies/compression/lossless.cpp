@@ -56,13 +56,14 @@ class Lossless final : public Codec {
   void decode(std::span<const std::byte> message, std::int64_t, std::span<float> values) override {
     const std::size_t size = packed_bytes_of(message);
     const auto plain = std::as_writable_bytes(values);
-    check_sizes(values.size(), elements_, plain.size(), message_bytes() - static_cast<std::int64_t>(length_bytes));
+    check_sizes(values.size(), elements_, plain.size(),
+                message_bytes() - static_cast<std::int64_t>(length_bytes));
     TANDEM_CHECK(length_bytes + size <= message.size(), "message", message.size(), "expected", size);
     const auto packed = message.subspan(length_bytes, size);
     if (size == plain.size()) return void(std::ranges::copy(packed, plain.begin()));
     prepare();
-    const std::size_t found = ZSTD_decompressDCtx(unpacking_.get(), sorted_.data(), sorted_.size(),
-                                                  packed.data(), packed.size());
+    const std::size_t found =
+        ZSTD_decompressDCtx(unpacking_.get(), sorted_.data(), sorted_.size(), packed.data(), packed.size());
     TANDEM_CHECK(found == sorted_.size(), "unpacked", found, "expected", sorted_.size());
     for (std::size_t place = 0; place < width; ++place)
       for (std::size_t i = 0; i < values.size(); ++i)
@@ -87,8 +88,7 @@ class Lossless final : public Codec {
   void sort_bytes(std::span<const std::byte> plain) {
     const std::size_t elements = plain.size() / width;
     for (std::size_t place = 0; place < width; ++place)
-      for (std::size_t i = 0; i < elements; ++i)
-        sorted_[place * elements + i] = plain[i * width + place];
+      for (std::size_t i = 0; i < elements; ++i) sorted_[place * elements + i] = plain[i * width + place];
   }
 
   struct Free {
@@ -107,17 +107,20 @@ class Lossless final : public Codec {
 /// Measured with 2^20 normal values on one core of a server: 8 and 3.5 ns per element, of which memory is the
 /// least part. Such a core makes about 10 Gflop/s.
 Efforts lossless_efforts(const Options&) {
-  return {.compress = {.bytes = 4.0 * width, .flops = 80.0}, .decompress = {.bytes = 4.0 * width, .flops = 35.0}};
+  return {.compress = {.bytes = 4.0 * width, .flops = 80.0},
+          .decompress = {.bytes = 4.0 * width, .flops = 35.0}};
 }
 
 }  // namespace
 
 Entry lossless() {
   return {.name = "lossless",
-          .summary = "the same floats in fewer bytes (sorted bytes, packed by zstd), to servers only; made by "
-                     "processors, also for GPUs",
-          .paper = "Alted: Why Modern CPUs Are Starving and What Can Be Done about It. Computing in Science & "
-                   "Engineering 12(2), 2010",
+          .summary =
+              "the same floats in fewer bytes (sorted bytes, packed by zstd), to servers only; made by "
+              "processors, also for GPUs",
+          .paper =
+              "Alted: Why Modern CPUs Are Starving and What Can Be Done about It. Computing in Science & "
+              "Engineering 12(2), 2010",
           .options = {{.name = "ratio",
                        .summary = "modelled mathematics: length of a message over that of its floats; real "
                                   "messages have lengths of their own (normal values: 0.84)",

@@ -168,10 +168,9 @@ TEST_P(CountedCompression, SendsTheBytesOfItsMessages) {
 
 /// Messages that are summed, gathered and factored.
 const std::vector<Case> counted_cases = {
-    {two_shards, "top-k"}, {two_shards, "one-bit"},   {two_shards, "qsgd"}, {two_shards, "lossless"},
-    {all_reduce, "sign"},
-    {all_reduce, "fp16"},  {all_reduce, "power-sgd"}, {native, "sign"},     {native, "fp16"},
-    {native, "power-sgd"}, {doubling, "sign"}};
+    {two_shards, "top-k"}, {two_shards, "one-bit"}, {two_shards, "qsgd"},      {two_shards, "lossless"},
+    {all_reduce, "sign"},  {all_reduce, "fp16"},    {all_reduce, "power-sgd"}, {native, "sign"},
+    {native, "fp16"},      {native, "power-sgd"},   {doubling, "sign"}};
 INSTANTIATE_TEST_SUITE_P(Over, CountedCompression, ::testing::ValuesIn(counted_cases), name_of_case);
 INSTANTIATE_TEST_SUITE_P(LongOver, CountedCompression,
                          ::testing::ValuesIn(without(cases_over({one_server, two_shards, all_reduce, native}),

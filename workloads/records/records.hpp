@@ -4,8 +4,8 @@
 
 #include <array>
 #include <cstdint>
-#include <limits>
 #include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 

@@ -213,7 +213,8 @@ TEST(CompressionLengths, AreThoseOfTheTable) {
         << length.method;
 }
 
-/// Signs and exponents of normal values have about 4 bits of information, of 9; their other 23 bits are noise.
+/// Signs and exponents of normal values have about 4 bits of information, of 9; their other 23 bits are
+/// noise.
 TEST(Lossless, PacksWhatIsAlikeAndKeepsEveryBit) {
   Rng random(11);
   const Shapes shapes = {{64, 64}, {1, 64}};

@@ -140,7 +140,8 @@ TEST(Csv, OlderFilesMayLackTheLastColumn) {
   ASSERT_EQ(records.size(), 1U);
   EXPECT_EQ(records.front().loss, 1.25);
   EXPECT_TRUE(std::isnan(records.front().top5_accuracy));
-  const std::string half = "round,samples,checkpoint_time_s,time_s,accuracy,loss,top5_accuracy\n3,64,1.5,2.25,0.5,1\n";
+  const std::string half =
+      "round,samples,checkpoint_time_s,time_s,accuracy,loss,top5_accuracy\n3,64,1.5,2.25,0.5,1\n";
   EXPECT_THROW(from_csv<EvaluationRecord>("evaluations.csv", half), ConfigError);
 }
 

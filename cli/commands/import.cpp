@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -13,6 +14,8 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/commands/import_files.hpp"
+#include "cli/commands/import_page.hpp"
+#include "cli/shared/description_text.hpp"
 #include "cli/shared/exit_codes.hpp"
 #include "cli/shared/job_options.hpp"
 #include "cli/shared/output.hpp"
@@ -21,6 +24,7 @@
 #include "platforms/description.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/quantity_text.hpp"
+#include "validation/report/traced_page.hpp"
 #include "workloads/trace/read_trace.hpp"
 #include "workloads/trace/traced_job.hpp"
 
@@ -41,15 +45,18 @@ struct ImportOptions {
   bool force = false;
 };
 
-std::vector<trace::Trace> read_all(const ImportOptions& options) {
+trace::Inputs read_all(const ImportOptions& options) {
   trace::ReadOptions reading;
   reading.communication.insert(reading.communication.end(), options.communication.begin(),
                                options.communication.end());
-  std::vector<trace::Trace> traces;
+  trace::Inputs inputs;
+  auto& traces = inputs.traces;
   for (const auto& path : options.traces) {
     ProgressBar bar("reading " + path);
     reading.progress = [&](double share) { bar.update(share); };
-    for (auto& one : trace::read_traces(path, reading)) traces.push_back(std::move(one));
+    auto of_file = trace::read_inputs(path, reading);
+    std::ranges::move(of_file.traces, std::back_inserter(traces));
+    std::ranges::move(of_file.descriptions, std::back_inserter(inputs.descriptions));
   }
   std::ranges::stable_sort(traces, {},
                            [](const trace::Trace& one) { return one.metadata.rank.value_or(-1); });
@@ -59,7 +66,7 @@ std::vector<trace::Trace> read_all(const ImportOptions& options) {
   if (twice != traces.end())
     throw ConfigError(fmt::format("import: expected one trace per rank, found two of rank {}: {} and {}",
                                   *twice->metadata.rank, twice->name, std::next(twice)->name));
-  return traces;
+  return inputs;
 }
 
 void print_refusals(const std::string& file, const std::vector<trace::Refusal>& refusals) {
@@ -86,30 +93,42 @@ void write_file(const std::filesystem::path& path, const std::string& text) {
   if (!file.flush()) throw WorldError("cannot write " + path.string());
 }
 
-std::string device_of(const trace::RankFindings& findings, const ImportOptions& options) {
+/// `gpu`: as the trace names it.
+std::string device_of(const std::string& gpu, const ImportOptions& options) {
   if (!options.device.empty()) return platforms::find_device(options.device).name;
-  if (const std::string known = catalogue_device(findings.device); !known.empty()) return known;
+  if (const std::string known = catalogue_device(gpu); !known.empty()) return known;
+  if (gpu.empty())
+    throw ConfigError(
+        "import: the file does not name its GPU; give one of `tandem list devices` with --device");
   throw ConfigError(
-      "import: GPU '" + printable(findings.device) +
-      "' is not in `tandem list device`; give the one of it that is most like it with --device");
+      "import: GPU '" + printable(gpu) +
+      "' is not in `tandem list devices`; give the one of it that is most like it with --device");
+}
+
+std::optional<trace::Nanoseconds> given_step_time(const ImportOptions& options) {
+  if (options.step_time.empty()) return std::nullopt;
+  const auto time = parse_seconds(options.step_time);
+  constexpr double day = 86'400;
+  if (!time || time->count() <= 0 || time->count() > day)
+    throw ConfigError("--step-time: expected a time above 0 (" + time_examples("90ms") + "), found '" +
+                      options.step_time + "'");
+  return std::llround(time->count() * 1e9);
+}
+
+ImportedJob imported_job(const std::string& file, const std::string& gpu, const ImportOptions& options) {
+  return {.name = std::filesystem::path(options.out).stem().string(),
+          .source = printable(std::filesystem::path(file).filename().string()),
+          .gpu = printable(gpu),
+          .device = device_of(gpu, options),
+          .model = options.model,
+          .step = {}};
 }
 
 /// Errors: ConfigError where the trace does not say enough.
 ImportedJob imported_job(const trace::RankFindings& findings, const ImportOptions& options) {
-  std::optional<trace::Nanoseconds> step_time;
-  if (!options.step_time.empty()) {
-    const auto time = parse_seconds(options.step_time);
-    if (!time || time->count() <= 0)
-      throw ConfigError("--step-time: expected a time above 0 (" + time_examples("90ms") + "), found '" +
-                        options.step_time + "'");
-    step_time = std::llround(time->count() * 1e9);
-  }
-  ImportedJob job{.name = std::filesystem::path(options.out).stem().string(),
-                  .source = printable(std::filesystem::path(findings.file).filename().string()),
-                  .gpu = printable(findings.device),
-                  .device = device_of(findings, options),
-                  .model = options.model,
-                  .step = trace::traced_job(findings, step_time)};
+  const auto step_time = given_step_time(options);
+  ImportedJob job = imported_job(findings.file, findings.device, options);
+  job.step = trace::traced_job(findings, step_time);
   const bool is_sized =
       std::ranges::all_of(job.step.buckets, [](const auto& one) { return one.elements > 0; });
   if (job.step.buckets.empty() && options.model.empty())
@@ -120,19 +139,23 @@ ImportedJob imported_job(const trace::RankFindings& findings, const ImportOption
         "--model with a name of `tandem list model`");
   if (!is_sized)
     throw ConfigError(findings.file +
-                      ": the sizes of the buckets are missing; record with record_shapes=True");
+                      ": the sizes of the buckets are missing; record with record_shapes=True, or give an "
+                      "execution trace or DDP's logging data of the same job as well");
   if (step_time && !job.step.is_launch_bound())
     print_note(
         "--step-time has no effect: the job is not launch-bound, so the profiler does not slow it down");
   return job;
 }
 
-/// Writes experiment and platform, and checks them as `tandem show` does.
-void write_experiment(const trace::RankFindings& findings, const ImportOptions& options) {
-  const ImportedJob job = imported_job(findings, options);
-  std::filesystem::path platform = options.out;
+/// Writes experiment, platform and page, and checks the experiment as `tandem show` does.
+void write_experiment(const ImportedJob& job, const trace::Timeline& timeline,
+                      const std::vector<trace::Check>& checks, const ImportOptions& options) {
+  if (!job.step.buckets.empty() && !options.model.empty())
+    print_note("--model has no effect: the buckets are in the file");
+  std::filesystem::path platform = options.out, page = options.out;
   platform.replace_extension(".xml");
-  for (const auto& path : {platform, std::filesystem::path(options.out)})
+  page.replace_extension(".html");
+  for (const auto& path : {platform, page, std::filesystem::path(options.out)})
     if (std::filesystem::exists(path) && !options.force)
       throw ConfigError(path.string() + " already exists; choose another name, or add --force");
   write_file(platform, imported_platform_text(job));
@@ -140,19 +163,58 @@ void write_experiment(const trace::RankFindings& findings, const ImportOptions& 
   JobOptions check;
   check.experiment_file = options.out;
   load_job(check);
-  fmt::print("\n{}\n{}\ntandem simulate {} --workers 32 --within 25Gbps\n", options.out, platform.string(),
-             options.out);
+  write_file(page, validation::traced_job_html(page_document(job, timeline, checks)));
+  fmt::print("\n{}\n{}\n{}\ntandem simulate {} --workers 32 --within 25Gbps\n", options.out,
+             platform.string(), page.string(), options.out);
+}
+
+/// The sizes that the trace lacks, from another file of the same job. Errors: ConfigError for another job.
+void complete_sizes(trace::RankFindings& findings, const std::vector<trace::JobDescription>& descriptions) {
+  for (const auto& one : descriptions) {
+    if (!trace::add_sizes(findings, one))
+      throw ConfigError(fmt::format("{}: expected the {} buckets of {}, found others; record both in one job",
+                                    one.file, findings.buckets.size(), findings.file));
+    print_note("sizes of the buckets, as in " + one.file);
+  }
+}
+
+/// Of files without events of a GPU. Returns whether they can be imported.
+bool import_descriptions(const std::vector<trace::JobDescription>& all, const ImportOptions& options) {
+  const auto& job = all.front();
+  auto refusals = trace::refusals_of(job);
+  for (const auto& other : all)
+    if (!std::ranges::equal(other.buckets, job.buckets, {}, &trace::DescribedBucket::bytes,
+                            &trace::DescribedBucket::bytes))
+      refusals.push_back({"ranks do not match", other.file + " has other buckets than " + job.file,
+                          "Give files of one job."});
+  if (!options.out.empty() && refusals.empty() && trace::is_without_times(job) && options.step_time.empty())
+    refusals.push_back(trace::gaps_of(job).front());
+  fmt::print("{}", description_text(job));
+  if (options.shows_layers) fmt::print("{}", gradients_table(job));
+  std::fflush(stdout);
+  print_refusals(job.file, refusals);
+  json document = {{"description", description_document(job, refusals)}};
+  if (!options.out.empty() && refusals.empty()) {
+    ImportedJob imported = imported_job(job.file, "", options);
+    imported.step = trace::traced_job(job, given_step_time(options));
+    write_experiment(imported, {}, {}, options);
+    document["experiment"] = options.out;
+  }
+  print_document(document);
+  return refusals.empty();
 }
 
 /// Returns whether the traces can be imported.
 bool import_traces(const ImportOptions& options) {
-  const auto traces = read_all(options);
+  const auto [traces, descriptions] = read_all(options);
+  if (traces.empty()) return import_descriptions(descriptions, options);
   std::vector<trace::RankFindings> all;
   json document = {{"ranks", json::array()}};
   bool is_refused = false;
   for (const auto& one : traces) {
     const bool is_first = all.empty();
-    const auto& findings = all.emplace_back(trace::analyse(one));
+    auto& findings = all.emplace_back(trace::analyse(one));
+    complete_sizes(findings, descriptions);
     const auto checks = trace::checks_of(one, findings);
     const auto refusals = trace::refusals_of(one, findings);
     document["ranks"].push_back(findings_document(findings, checks, refusals));
@@ -179,7 +241,8 @@ bool import_traces(const ImportOptions& options) {
     is_refused = is_refused || !refusals.empty();
   }
   if (!options.out.empty() && !is_refused) {
-    write_experiment(all.front(), options);
+    write_experiment(imported_job(all.front(), options), trace::timeline_of(traces.front(), all.front()),
+                     trace::checks_of(traces.front(), all.front()), options);
     document["experiment"] = options.out;
   }
   print_document(document);
@@ -193,9 +256,11 @@ void add_import(CLI::App& app, int& exit_code) {
       app.add_subcommand("import", "Print what traces of PyTorch's profiler say about a training job");
   const auto options = std::make_shared<ImportOptions>();
   command
-      ->add_option("TRACE", options->traces,
-                   "Files that export_chrome_trace or tensorboard_trace_handler wrote, one per rank, packed "
-                   "with gzip or not; or a tar archive of them")
+      ->add_option(
+          "TRACE", options->traces,
+          "Files that export_chrome_trace or tensorboard_trace_handler wrote, one per rank, packed "
+          "with gzip or not; or a tar archive of them. Also execution traces, Chakra traces (.et) and "
+          "DDP's logging data as JSON, alone or for the sizes that such a trace lacks")
       ->required();
   command
       ->add_option(
@@ -211,8 +276,10 @@ void add_import(CLI::App& app, int& exit_code) {
       ->type_name("TEXT")
       ->allow_extra_args(false);
   command
-      ->add_option("--out,-o", options->out,
-                   "Also write the traced step as an experiment, JOB.yaml, and its platform, JOB.xml")
+      ->add_option(
+          "--out,-o", options->out,
+          "Also write the traced step as an experiment, JOB.yaml, its platform, JOB.xml, and a page with "
+          "pictures, JOB.html")
       ->type_name("JOB.yaml")
       ->check(CLI::Validator(
           [](const std::string& path) {
@@ -221,9 +288,10 @@ void add_import(CLI::App& app, int& exit_code) {
           },
           ""));
   command
-      ->add_option(
-          "--step-time", options->step_time,
-          "Of a launch-bound job: time of a step without the profiler, which slows the processor down")
+      ->add_option("--step-time", options->step_time,
+                   "Time of a step without the profiler: of a launch-bound job, because the profiler slows "
+                   "the processor "
+                   "down; of a file without times")
       ->type_name("TIME");
   command->add_option("--device", options->device,
                       "Device of `tandem list device` for a GPU that is not in it");
@@ -235,7 +303,9 @@ void add_import(CLI::App& app, int& exit_code) {
       "Prints steps, phases, DDP buckets, where the GPU's time went, and checks of these figures; of "
       "several\n"
       "ranks also the collectives: transfer, waiting, the late rank. A trace whose job is not plain data\n"
-      "parallelism, or that is not complete, is refused with exit code 2. To record one, in train.py:\n"
+      "parallelism, or that is not complete, is refused with exit code 2. Of other files: DDP buckets, and "
+      "what\n"
+      "is missing. To record a trace, in train.py:\n"
       "  profile(schedule=schedule(wait=5, warmup=3, active=6), record_shapes=True,\n"
       "          on_trace_ready=lambda prof: prof.export_chrome_trace(\"trace.json.gz\")), and prof.step() "
       "after "
@@ -244,7 +314,8 @@ void add_import(CLI::App& app, int& exit_code) {
       "  tandem import trace.json.gz\n"
       "  tandem import trace.json.gz --out job.yaml\n"
       "  tandem import trace.json.gz --layers --breakdown hta\n"
-      "  tandem import rank0.json rank1.json --communication nvshmem");
+      "  tandem import rank0.json rank1.json --communication nvshmem\n"
+      "  tandem import ddp.json --device v100 --step-time 96ms --out job.yaml");
   command->callback([options, &exit_code] {
     if (!import_traces(*options)) exit_code = exit_bad_input;
   });

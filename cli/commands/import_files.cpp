@@ -1,6 +1,7 @@
 #include "cli/commands/import_files.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
@@ -22,17 +23,27 @@ std::string lower(std::string text) {
   return text;
 }
 
+/// " 1000x2048 1000x1": of the gradients, where they are known.
+std::string shapes_text(const trace::TracedBucket& bucket) {
+  std::string text;
+  for (const auto& shape : bucket.gradients)
+    text += shape.size() < 2 ? fmt::format(" {}x1", shape.empty() ? 1 : shape.front())
+                             : fmt::format(" {}", fmt::join(shape, "x"));
+  return text;
+}
+
 std::string buckets_text(const trace::TracedJob& step) {
   std::string text = fmt::format(
-      "  # Measured, of each bucket of the gradient: bytes in fp32; when the GPU has completed it, after the "
-      "step's "
+      "  # {} of each bucket of the gradient: bytes in fp32; when the GPU has completed it, after the step's "
       "begin{}.\n"
       "  measured_buckets:\n",
+      step.has_assumed_ready_times ? "Sizes measured, times partly assumed in proportion to the bytes,"
+                                   : "Measured,",
       step.is_launch_bound() ? ", if it never waits for the processor; when the processor has launched it"
                              : "");
   for (const auto& bucket : step.buckets)
-    text += fmt::format("    - {}B {}{}\n", 4 * bucket.elements, ms(bucket.ready),
-                        step.is_launch_bound() ? ' ' + ms(bucket.launched) : "");
+    text += fmt::format("    - {}B {}{}{}\n", 4 * bucket.elements, ms(bucket.ready),
+                        step.is_launch_bound() ? ' ' + ms(bucket.launched) : "", shapes_text(bucket));
   return text;
 }
 
@@ -50,11 +61,11 @@ std::string workload_text(const ImportedJob& job) {
       "  math: modelled\n"
       "  batch: {}  # {}\n"
       "  measured_on: {}  # on other devices, times are scaled by the ratio of the rates, which is assumed\n"
-      "  measured_forward: {}  # measured\n",
+      "  measured_forward: {}  # {}\n",
       has_buckets ? "synthetic" : "synthetic-imagenet", std::max(1, step.samples),
       step.samples > 0 ? "measured: images of the first convolution"
                        : "not in the trace (record_shapes=True): samples count steps",
-      job.device, ms(step.forward));
+      job.device, ms(step.forward), step.has_assumed_passes ? "assumed: a third of the step" : "measured");
   if (has_buckets)
     text += buckets_text(step);
   else

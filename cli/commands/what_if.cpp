@@ -129,9 +129,10 @@ std::string origins_text(const Results& results, const StepAnswer& answer) {
   const auto& workload = experiment.workload;
   std::string text;
   if (workload.has_measured_times())
-    text += fmt::format(
-        "  measured: one {}'s step, {}\n", workload.measured_on.empty() ? "device" : workload.measured_on,
-        workload.measured_buckets.empty() ? "as a whole" : "its buckets, and when each is ready");
+    text +=
+        fmt::format("  measured, but for what a comment of the experiment calls assumed: one {}'s step, {}\n",
+                    workload.measured_on.empty() ? "device" : workload.measured_on,
+                    workload.measured_buckets.empty() ? "as a whole" : "its buckets, and when each is ready");
   if (experiment.physics.spread > 0)
     text += fmt::format("  measured: steps vary by {:.2g} %\n", 100 * experiment.physics.spread);
   const auto& physics = results.info.physics;
@@ -167,6 +168,12 @@ Results other_bound(const JobOptions& job) {
   for (const auto& setting : job.settings) words.insert(words.end(), {"--set", setting});
   run_subcommand({words, (folder.path() / "log").string()});
   return read_results(out);
+}
+
+/// Without them, a bucket has no matrices to compress.
+bool has_shapes(const Experiment& experiment) {
+  const auto buckets = parse_buckets(experiment.workload.measured_buckets, "key 'workload.measured_buckets'");
+  return std::ranges::any_of(buckets, [](const ListedBucket& bucket) { return !bucket.tensors.empty(); });
 }
 
 bool is_launch_bound(const Experiment& experiment) { return experiment.workload.measured_host > Seconds(0); }
@@ -243,11 +250,18 @@ std::string write_vary_suite(const JobOptions& job, const ClusterOptions& cluste
   std::vector<std::string> platforms;
   for (const auto& rate : rates)
     for (const int count : workers) platforms.push_back(write_platform(loaded, count, rate));
+  std::string question =
+      fmt::format("How long does a step of {} take on {} of its devices, with {} to each?",
+                  loaded.experiment.name, fmt::join(workers, ", "), fmt::join(rates, ", "));
   std::string compression;
   if (what == "compression") {
+    question = fmt::format(
+        "Does compressing its gradient shorten the step of {} on {} of its devices, with {} to each?",
+        loaded.experiment.name, fmt::join(workers, ", "), fmt::join(rates, ", "));
     std::vector<std::string> methods = {"none", "fp16", "qsgd"};
     const std::string& own = loaded.experiment.sync.compression;
     if (own != "none") methods = {own, "qsgd"};  // what the buckets have on the wire is no gain
+    if (has_shapes(loaded.experiment)) methods.emplace_back("power-sgd");
     compression = fmt::format("  sync.compression: [{}]\n", fmt::join(methods, ", "));
   }
   const fs::path folder = default_out(loaded.experiment.name, "platforms");
@@ -259,9 +273,11 @@ std::string write_vary_suite(const JobOptions& job, const ClusterOptions& cluste
           "experiments: {1}\n"
           "set: {{placement.workers: '[]', placement.worker_count: 0, placement.servers: '[server]'}}\n"
           "grid:\n"
-          "  platform: [{2}]\n{3}",
+          "  platform: [{2}]\n{3}"
+          "study:\n"
+          "  about: >-\n    {4}\n",
           what, fs::absolute(job.experiment_file).lexically_normal().string(), fmt::join(platforms, ", "),
-          compression));
+          compression, question));
   return path.string();
 }
 

@@ -86,7 +86,7 @@ BENCHMARK(parse_only);
 void read_trace(benchmark::State& state) {
   const testing::TemporaryFolder folder;
   const std::string path = folder.write("trace.json", text());
-  for (auto _ : state) benchmark::DoNotOptimize(trace::read_traces(path, {}));
+  for (auto _ : state) benchmark::DoNotOptimize(trace::read_inputs(path, {}));
   state.SetBytesProcessed(static_cast<std::int64_t>(state.iterations() * text().size()));
 }
 BENCHMARK(read_trace);

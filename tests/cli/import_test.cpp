@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -73,6 +74,62 @@ TEST(Import, RefusesByNameAndSaysHowToRecord) {
   EXPECT_EQ(line.tandem("import missing.json").exit_code, 2);
 }
 
+/// One all-reduce of 1,000 floats in the backward pass.
+constexpr const char* nodes_text = R"json({"schema": "1.1.0-chakra.0.0.4", "nodes": [
+  {"id": 8, "name": "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", "ctrl_deps": 1},
+  {"id": 9, "name": "torch::autograd::AccumulateGrad", "ctrl_deps": 8,
+   "inputs": {"shapes": [[10, 100]], "types": ["Tensor(float)"]}},
+  {"id": 10, "name": "c10d::allreduce_", "ctrl_deps": 8,
+   "inputs": {"shapes": [[[1000]]], "types": ["GenericList[Tensor(float)]"]}}]})json";
+
+TEST(Import, ReadsOtherFilesByTheirContent) {
+  const CommandLine line;
+  line.write("nodes.json", nodes_text);
+  const auto nodes = line.tandem("import nodes.json --layers");
+  EXPECT_EQ(nodes.exit_code, 0) << nodes.output;
+  EXPECT_THAT(nodes.output,
+              AllOf(HasSubstr("nodes.json: execution trace of PyTorch, 1 steps"),
+                    HasSubstr("1000           4000 float"), HasSubstr("10x100"),
+                    HasSubstr("  times: an execution trace has sizes and shapes, but no times")));
+  const auto refused = line.tandem("import nodes.json --out job.yaml --device v100");
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.output, HasSubstr("refused (times)"));
+  EXPECT_THAT(line.tandem("import nodes.json --out job.yaml --step-time 30ms").output,
+              HasSubstr("does not name its GPU; give one of `tandem list devices` with --device"));
+  EXPECT_EQ(line.tandem("import nodes.json --out job.yaml --device v100 --step-time 30ms").exit_code, 0);
+  EXPECT_THAT(line.shell("cat job.yaml").output,
+              AllOf(HasSubstr("measured_forward: 10ms  # assumed: a third of the step"),
+                    HasSubstr("- 4000B 30ms 10x100\n")));
+  line.write("ddp.json", R"({"rebuilt_bucket_sizes": "8196000, 31502336", "dtypes": "float", "comm_hook": "",
+    "master_addr": "secret", "avg_forward_compute_time": 20000000, "avg_backward_compute_time": 40000000,
+    "avg_backward_compute_comm_overlap_time": 30000000})");
+  const auto logging =
+      line.tandem("import ddp.json --device v100 --step-time 65ms --out ddp.yaml --json 2> /dev/null");
+  EXPECT_EQ(logging.exit_code, 0);
+  EXPECT_THAT(logging.output, Not(HasSubstr("secret")));
+  EXPECT_THAT(
+      line.shell("cat ddp.yaml").output,
+      AllOf(HasSubstr("- 8196000B 30ms"), HasSubstr("- 31502336B 60ms"), HasSubstr("measured_update: 5ms")));
+}
+
+TEST(Import, TakesSizesThatATraceLacksFromAnExecutionTrace) {
+  const CommandLine line;
+  MadeTrace made;
+  for (int step = 0; step < 6; ++step) made.step(step, 1000 + 100 * step, "0");
+  line.write("trace.json", made.text(R"("deviceProperties": [{"id": 9, "name": "Tesla V100"}], )"));
+  EXPECT_THAT(line.tandem("import trace.json --out job.yaml").output,
+              HasSubstr("sizes of the buckets are missing"));
+  line.write("nodes.json", nodes_text);
+  const auto result = line.tandem("import trace.json nodes.json --out job.yaml");
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("sizes of the buckets, as in nodes.json"));
+  EXPECT_THAT(line.shell("cat job.yaml").output, HasSubstr("- 4000B "));
+  line.write("other.json", R"({"bucket_sizes": "8, 4", "dtypes": "float"})");
+  const auto other = line.tandem("import trace.json other.json");
+  EXPECT_EQ(other.exit_code, 2);
+  EXPECT_THAT(other.output, HasSubstr("record both in one job"));
+}
+
 /// The mean step of a simulation, in ms.
 double step_ms(const CommandLine& line, const std::string& words) {
   const auto result = line.tandem(words + " --force --out out --json 2> /dev/null");
@@ -105,8 +162,10 @@ TEST(Import, AnExperimentNamesBucketsAndWhenTheyAreReady) {
   EXPECT_NEAR(step("40ms", "60ms"), 60 + 20 + 5, near) << "the first one is hidden all the same";
   EXPECT_NEAR(step("55ms", "60ms"), 55 + 20 + 20 + 5, near) << "the last one waits for the first";
   step("30ms", "60ms");
-  EXPECT_THAT(line.tandem("simulate job.yaml --workers 2 --within 10Gbps --force --out out").output,
-              HasSubstr("because the last bucket (25.0 MB) leaves 20."));
+  EXPECT_THAT(
+      line.tandem("simulate job.yaml --workers 2 --within 10Gbps --force --out out").output,
+      AllOf(HasSubstr("because the last bucket (25.0 MB) leaves 20."),
+            HasSubstr("20 ms forward and 40 ms backward on v100 for a batch of 1, measured; batch 1 on")));
   EXPECT_THAT(line.tandem("simulate job.yaml --workers 8 --within 10Gbps --force --out out").output,
               HasSubstr("50.0 MB a step need 70.0 ms of each link"));
 }
@@ -161,6 +220,72 @@ TEST_F(LongImport, AnImportedJobRunsAsLongAsItIsSimulated) {
   EXPECT_THAT(line.tandem("show job.yaml").output, HasSubstr("compression: fp16"));
 }
 
+/// Two emulated GPUs. Lower bounds alone, which a loaded machine keeps.
+TEST_F(LongImport, ARunWaitsForTheProcessorThatLaunchesIt) {
+  const CommandLine line;
+  EXPECT_EQ(line.tandem("init two --gpus v100:2 --within 10Gbps").exit_code, 0);
+  line.write("job.yaml",
+             "platform: two.xml\n"
+             "workload:\n"
+             "  {model: synthetic, dataset: synthetic, batch: 1, measured_on: v100, measured_forward: 20ms,\n"
+             "   measured_update: 5ms, measured_buckets: [40kB 30ms, 40kB 60ms]}\n"
+             "placement: {servers: [server]}\n"
+             "sync: {preset: ddp}\n"
+             "stop: {rounds: 6}\n");
+  const std::string host = " job.yaml --set workload.measured_host=300ms";
+  EXPECT_NEAR(step_ms(line, "simulate job.yaml"), 65, 2);
+  EXPECT_NEAR(step_ms(line, "simulate" + host), 300, 2);
+  EXPECT_GE(step_ms(line, "run job.yaml"), 64);
+  EXPECT_GE(step_ms(line, "run" + host), 299);
+}
+
+/// What each worker sends in a step of a job, in bytes of an all-reduce that the library makes.
+double bytes_per_step(const CommandLine& line, const std::string& words) {
+  const auto result = line.tandem(words + " --force --out out --json 2> /dev/null");
+  EXPECT_EQ(result.exit_code, 0) << words;
+  const auto summary = json::parse(result.output).at("summary");
+  return summary.at("bytes").at("sent").get<double>() / summary.at("steps").get<double>();
+}
+
+/// ResNet-18 has 11,689,512 parameters in three buckets of DDP, which sums no running statistics: 9,600
+/// floats. The last one, 15.9 MB, is complete at the end of the backward pass.
+TEST_F(LongImport, ARunSumsDdpsBuckets) {
+  const CommandLine line;
+  EXPECT_EQ(line.tandem("init two --gpus v100:2 --within 10Gbps").exit_code, 0);
+  line.write("job.yaml",
+             "platform: two.xml\n"
+             "workload:\n"
+             "  {model: resnet18, dataset: synthetic-imagenet, batch: 32, measured_on: v100, "
+             "measured_forward: 100ms,\n"
+             "   measured_backward: 200ms}\n"
+             "placement: {servers: [server]}\n"
+             "sync: {preset: ddp}\n"
+             "stop: {rounds: 3}\n");
+  const std::string settings = " job.yaml --set workload.bucket_rule=";
+  for (const std::string world : {"simulate", "run"}) {
+    EXPECT_EQ(bytes_per_step(line, world + settings + "ddp"), 4.0 * 11'689'512) << world;
+    EXPECT_EQ(bytes_per_step(line, world + settings + "layers"), 4.0 * (11'689'512 + 9'600)) << world;
+  }
+  EXPECT_GE(step_ms(line, "run" + settings + "ddp"), 300);
+}
+
+/// ResNet-50 has matrices of 136,611, 219,102 and 384,084 floats together at rank 1, 2 and 4, biases and
+/// norms included: PyTorch's PowerSGD sends as many.
+TEST_F(LongImport, CompressesTheMatricesOfAnExecutionTrace) {
+  const std::string nodes = stored_trace("../chakra/resnet_2gpu_et.json.gz");
+  if (nodes.empty()) GTEST_SKIP() << "the stored traces are absent";
+  const CommandLine line;
+  const auto imported = line.tandem("import " + nodes + " --device a100 --step-time 60ms --out job.yaml");
+  EXPECT_EQ(imported.exit_code, 0) << imported.output;
+  const std::string simulate = "simulate job.yaml --workers 2 --within 10Gbps --set sync.compression=";
+  EXPECT_EQ(bytes_per_step(line, simulate + "none"), 4.0 * 25'557'032);
+  for (const auto& [rank, floats] : std::map<int, int>{{1, 136'611}, {2, 219'102}, {4, 384'084}})
+    EXPECT_EQ(bytes_per_step(
+                  line, simulate + "power-sgd --set sync.compression_options.rank=" + std::to_string(rank)),
+              4.0 * floats)
+        << rank;
+}
+
 /// ResNet-50 on 32 V100, by hand from the trace, and on A100 that wait for their processors.
 TEST_F(LongImport, TellsTheStoryOfTheStoredTraces) {
   const std::string v100 = stored_trace("ddp_resnet50_v100_rank0of1.json.gz");
@@ -168,7 +293,8 @@ TEST_F(LongImport, TellsTheStoryOfTheStoredTraces) {
   const CommandLine line;
   const auto imported = line.tandem("import " + v100 + " --out job.yaml");
   EXPECT_EQ(imported.exit_code, 0) << imported.output;
-  EXPECT_THAT(imported.output, HasSubstr("step 95.664 ms on the GPU"));
+  EXPECT_THAT(imported.output, AllOf(HasSubstr("step 95.664 ms on the GPU"), HasSubstr("the CPU runs ahead"),
+                                     Not(HasSubstr("FAILS"))));
   constexpr double tolerance = 0.03;
   const std::string simulate = "simulate job.yaml --workers 32 --within ";
   const std::string fp16 = " --set sync.compression=fp16";
@@ -179,9 +305,13 @@ TEST_F(LongImport, TellsTheStoryOfTheStoredTraces) {
   EXPECT_NEAR(step_ms(line, "simulate job.yaml"), 95.7, 0.005 * 95.7);
   const auto told = line.tandem(simulate + "25Gbps --force --out out");
   EXPECT_THAT(told.output, HasSubstr("because the last bucket (9.72 MB) leaves"));
+  // By hand: 93.9 ms, then 2 x 31/32 x 9.72 MB at 25 Gb/s, 0.4 ms of latency, and 1.8 ms of what follows.
+  EXPECT_THAT(line.shell("cat job.html").output,
+              HasSubstr("102.1 ms on 32 of them with 25 Gb/s to each; with fp16 on the wire 99."));
   const auto study = line.tandem("study job.yaml --vary compression --workers 32 --within 25Gbps,10Gbps");
   EXPECT_EQ(study.exit_code, 0) << study.output;
-  EXPECT_THAT(study.output, AllOf(HasSubstr("would not help"), HasSubstr("helps")));
+  EXPECT_THAT(study.output, AllOf(HasSubstr("would not help"), HasSubstr("helps"),
+                                  HasSubstr("Does compressing its gradient shorten the step of job")));
 
   const std::string a100 = stored_trace("ddp_resnet50_a100_rank0of2.json.gz");
   EXPECT_EQ(line.tandem("import " + a100 + " --out a100.yaml").exit_code, 0);

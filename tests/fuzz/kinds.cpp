@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <stdexcept>
 
 #include "platforms/describe.hpp"
@@ -246,9 +247,18 @@ void read_trace_zst(const std::string& input, const std::string& folder) {
   read_trace(folder + "/input.zst", {.type = "csv"});
 }
 
-/// A trace of PyTorch's profiler, and all that is found in it.
+/// A trace of PyTorch's profiler, an execution trace, a Chakra trace or DDP's logging data, and all that is
+/// found in it.
 void read_profiler_trace(const std::string& input, const std::string& folder) {
-  const auto traces = trace::read_traces(put(folder, "input.json", input), {});
+  const auto [traces, descriptions] = trace::read_inputs(put(folder, "input.json", input), {});
+  for (const auto& job : descriptions) {
+    trace::gaps_of(job);
+    if (!trace::refusals_of(job).empty()) continue;
+    constexpr trace::Nanoseconds step = 3'000'000'000;
+    const auto known = trace::is_without_times(job) ? std::optional(step) : std::nullopt;
+    const auto traced = trace::traced_job(job, known);
+    if (!std::ranges::is_sorted(traced.buckets, {}, &trace::TracedBucket::ready)) std::abort();
+  }
   std::vector<trace::RankFindings> findings;
   for (const auto& one : traces) {
     findings.push_back(trace::analyse(one));

@@ -141,7 +141,9 @@ std::vector<ExperimentKey> measured_keys() {
        "backward pass completes them, as SIZE READY [HOST] - SIZE: bytes in fp32; READY: when the device has "
        "completed it, after the step's begin, if the device never waits for its processor; HOST: when the "
        "processor has launched it, before which no device completes it (with workload.measured_host; without "
-       "HOST: in proportion). They replace synthetic_parameters, synthetic_buckets and measured_backward, "
+       "HOST: in proportion); SHAPE: of each gradient in it (1000x2048; a vector: 64x1), for compression of "
+       "matrices; without shapes, a bucket is one nearly square matrix. They replace synthetic_parameters, "
+       "synthetic_buckets and measured_backward, "
        "and "
        "need workload.measured_forward"},
       {KEY(workload.measured_update), at_least(0),

@@ -33,6 +33,8 @@ struct StepFindings {
   bool is_inner = false;
 };
 
+using Shape = std::vector<std::int64_t>;
+
 /// One bucket over the steps.
 struct BucketFindings {
   std::int64_t elements = 0;
@@ -43,6 +45,7 @@ struct BucketFindings {
   std::optional<Nanoseconds> start;     ///< after the same event; none without kernels; median
   std::optional<Nanoseconds> duration;  ///< median
   std::optional<Nanoseconds> least;     ///< over the steps: an upper bound of the transfer
+  std::vector<Shape> gradients;         ///< from an execution trace; empty: not known
 };
 
 /// Windows: of the steps that count, which are the inner ones, or all where there are none. Phases: of all

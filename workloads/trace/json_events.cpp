@@ -60,10 +60,20 @@ void MetadataReader::number(std::int64_t value, int depth) {
 }
 
 JsonEvents::JsonEvents(TextSource& source, TraceBuilder& builder, std::function<void()> progress)
-    : source_(source), builder_(builder), progress_(std::move(progress)), metadata_(builder.metadata()) {}
+    : source_(source),
+      builder_(builder),
+      progress_(std::move(progress)),
+      metadata_(builder.metadata()),
+      nodes_(source.name()) {}
+
+std::optional<JobDescription> JsonEvents::describe() {
+  if (has_nodes_) return nodes_.describe();
+  if (logging_.is_found()) return logging_.describe(source_.name());
+  return std::nullopt;
+}
 
 void JsonEvents::restart() {
-  depth_ = list_depth_ = event_depth_ = collected_depth_ = 0;
+  depth_ = list_depth_ = event_depth_ = nodes_depth_ = collected_depth_ = 0;
   is_skipped_ = has_args_ = false;
   field_ = Field::other;
   event_.clear();
@@ -91,6 +101,7 @@ bool JsonEvents::start_object(std::size_t) {
   } else if (is_in_event() && depth_ == event_depth_ + 1) {
     has_args_ = field_ == Field::args;
   }
+  if (depth_in_nodes() > 0) nodes_.begin(depth_in_nodes());
   field_ = Field::other;
   return true;
 }
@@ -103,6 +114,7 @@ bool JsonEvents::end_object() {
     constexpr std::uint64_t often = 1U << 16U;
     if (++events_ % often == 0) progress_();
   }
+  if (depth_in_nodes() > 0) nodes_.end(depth_in_nodes());
   --depth_;
   field_ = Field::other;
   return true;
@@ -121,6 +133,11 @@ bool JsonEvents::start_array(std::size_t) {
     collected_depth_ = depth_;
     event_.text_of(field_)->assign("[");
   }
+  if (depth_in_nodes() > 0) nodes_.begin(depth_in_nodes());
+  if (depth_ == 2 && nodes_depth_ == 0 && list_depth_ == 0 && metadata_.top_key() == "nodes") {
+    nodes_depth_ = depth_;
+    has_nodes_ = true;
+  }
   return true;
 }
 
@@ -132,6 +149,8 @@ bool JsonEvents::end_array() {
   } else if (list_depth_ == depth_) {
     list_depth_ = 0;
   }
+  if (depth_in_nodes() > 0) nodes_.end(depth_in_nodes());
+  if (nodes_depth_ == depth_) nodes_depth_ = 0;
   --depth_;
   return true;
 }
@@ -158,15 +177,22 @@ bool JsonEvents::key(std::string& value) {
       field_ = Field::args;
     return true;
   }
-  is_execution_trace_ = is_execution_trace_ || (depth_ == 1 && value == "nodes");
-  metadata_.key(value, depth_);
+  if (depth_in_nodes() > 0)
+    nodes_.key(value, depth_in_nodes());
+  else
+    metadata_.key(value, depth_);
   return true;
 }
 
 bool JsonEvents::string(std::string& value) {
   source_.end_token();
+  if (depth_in_nodes() > 0) {
+    nodes_.text(value, depth_in_nodes());
+    return true;
+  }
   if (!is_in_event()) {
     metadata_.text(value, depth_);
+    if (depth_ == 1) logging_.text(metadata_.key(), value);
     return true;
   }
   if (collected_depth_ > 0) {
@@ -197,10 +223,19 @@ bool JsonEvents::number_unsigned(std::uint64_t value) {
   return integer(static_cast<std::int64_t>(value));
 }
 
+void JsonEvents::outer_number(std::int64_t value) {
+  if (depth_in_nodes() > 0) {
+    nodes_.number(value, depth_in_nodes());
+    return;
+  }
+  metadata_.number(value, depth_);
+  if (depth_ == 1) logging_.number(metadata_.key(), value);
+}
+
 bool JsonEvents::integer(std::int64_t value) {
   source_.end_token();
   if (!is_in_event())
-    metadata_.number(value, depth_);
+    outer_number(value);
   else if (collected_depth_ > 0)
     collect(std::to_string(value));
   else if (field_ == Field::time)

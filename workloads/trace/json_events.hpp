@@ -1,13 +1,16 @@
-// Receives the tokens of a trace's JSON text from nlohmann-json's parser, and passes the events to a
-// builder.
+// Receives the tokens of a JSON text from nlohmann-json's parser, and passes them on: events of a trace to a
+// builder, nodes of an execution trace, and members of DDP's logging data.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
+#include "workloads/trace/ddp_logging.hpp"
 #include "workloads/trace/event.hpp"
+#include "workloads/trace/execution_nodes.hpp"
 #include "workloads/trace/text_source.hpp"
 #include "workloads/trace/trace_builder.hpp"
 
@@ -22,7 +25,8 @@ class MetadataReader {
   void key(const std::string& key, int depth);
   void text(const std::string& value, int depth);
   void number(std::int64_t value, int depth);
-  /// The last key of the outermost object.
+  /// The last key, and that of the outermost object.
+  const std::string& key() const { return key_; }
   const std::string& top_key() const { return top_key_; }
 
  private:
@@ -41,9 +45,9 @@ class JsonEvents {
   void restart();
   /// Whether a list of events has begun.
   bool has_events() const { return has_list_; }
-  /// Whether the text has the keys of an execution trace.
-  bool is_execution_trace() const { return is_execution_trace_; }
   bool is_list() const { return is_list_; }
+  /// The job of a text without events: an execution trace, or DDP's logging data. Nothing for other texts.
+  std::optional<JobDescription> describe();
 
   // What nlohmann-json's parser calls; false ends the parsing.
   bool null() { return end_value(); }
@@ -62,6 +66,9 @@ class JsonEvents {
 
  private:
   bool is_in_event() const { return event_depth_ > 0 && depth_ >= event_depth_; }
+  /// Below the list of nodes; 0: not in it.
+  int depth_in_nodes() const { return nodes_depth_ > 0 ? depth_ - nodes_depth_ : 0; }
+  void outer_number(std::int64_t value);
   bool integer(std::int64_t value);
   bool end_value();
   void begin_nested();
@@ -72,17 +79,20 @@ class JsonEvents {
   std::function<void()> progress_;
   Event event_;
   MetadataReader metadata_;
+  ExecutionNodes nodes_;
+  DdpLogging logging_;
   std::uint64_t events_ = 0;
   int depth_ = 0;            ///< open objects and lists
   int list_depth_ = 0;       ///< of the list of events; 0: not in it
   int event_depth_ = 0;      ///< of the event; 0: in none
+  int nodes_depth_ = 0;      ///< of the list of nodes; 0: not in it
   int collected_depth_ = 0;  ///< of the list that is collected as text; 0: none
   Field field_ = Field::other;
   bool is_skipped_ = false;  ///< only the number of this event is read
   bool has_args_ = false;    ///< the object that is open in the event is "args"
   bool has_list_ = false;
   bool is_list_ = false;  ///< the text is a list of events
-  bool is_execution_trace_ = false;
+  bool has_nodes_ = false;
 };
 
 }  // namespace tandem::trace

@@ -75,23 +75,36 @@ class PhaseDivision {
     phases_.backward_pass = pass;
   }
 
+  Phase phase_of(const Launch& launch) const {
+    const Nanoseconds at = launch.span.begin;
+    if (covered(events_.updates, {at, at + 1}) > 0) return Phase::optimizer;
+    const bool has_begun = last_before(events_.nodes, at) != nullptr;
+    if (has_begun && launch.thread == phases_.backward_thread) return Phase::backward;
+    return has_begun ? Phase::other : Phase::forward;
+  }
+
   void add(const DeviceEvent& kernel, const Launch& launch) {
     const Nanoseconds at = launch.span.begin, time = kernel.span.duration();
-    const HostEvent* node = last_before(events_.nodes, at);
-    if (covered(events_.updates, {at, at + 1}) > 0) {
-      phases_.optimizer += time;
-    } else if (node != nullptr && launch.thread == phases_.backward_thread) {
-      phases_.backward += time;
-      auto& own = times_[node];
-      own.computation += time;
-      ++own.kernels;
-      ++(node->span.contains(at) ? phases_.kernels_in_nodes : phases_.kernels_between_nodes);
-    } else if (node == nullptr) {
-      phases_.forward += time;
-      if (const auto* op = innermost(events_.operators, launch.thread, at))
-        forward_times_[op->sequence] += time;
-    } else {
-      phases_.other += time;
+    switch (phase_of(launch)) {
+      case Phase::optimizer:
+        phases_.optimizer += time;
+        return;
+      case Phase::backward: {
+        const HostEvent* node = last_before(events_.nodes, at);
+        phases_.backward += time;
+        auto& own = times_[node];
+        own.computation += time;
+        ++own.kernels;
+        ++(node->span.contains(at) ? phases_.kernels_in_nodes : phases_.kernels_between_nodes);
+        return;
+      }
+      case Phase::forward:
+        phases_.forward += time;
+        if (const auto* op = innermost(events_.operators, launch.thread, at))
+          forward_times_[op->sequence] += time;
+        return;
+      case Phase::other:
+        phases_.other += time;
     }
   }
 
@@ -148,6 +161,17 @@ StepPhases phases_of(const Trace& trace, const Steps& steps, std::size_t step) {
     if (event.work == DeviceWork::computation) division.add(event, trace.launches[event.launch]);
   }
   return division.finish();
+}
+
+std::vector<Phase> phases_of_launched(const Trace& trace, const Step& step) {
+  const PhaseDivision division(trace, step.host);
+  std::vector<Phase> phases;
+  for (const std::uint32_t index : step.launched) {
+    const DeviceEvent& event = trace.device[index];
+    const bool computes = event.work == DeviceWork::computation;
+    phases.push_back(computes ? division.phase_of(trace.launches[event.launch]) : Phase::other);
+  }
+  return phases;
 }
 
 }  // namespace tandem::trace

@@ -23,6 +23,8 @@ struct Layer {
   std::size_t kernels = 0;  ///< of the node
 };
 
+enum class Phase { forward, backward, optimizer, other };
+
 struct StepPhases {
   Nanoseconds forward = 0;
   Nanoseconds backward = 0;
@@ -37,5 +39,7 @@ struct StepPhases {
 };
 
 StepPhases phases_of(const Trace& trace, const Steps& steps, std::size_t step);
+/// Of each event in Step::launched; `other` for communication and copies, too.
+std::vector<Phase> phases_of_launched(const Trace& trace, const Step& step);
 
 }  // namespace tandem::trace

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
+#include "workloads/trace/chakra.hpp"
 #include "workloads/trace/json_events.hpp"
 #include "workloads/trace/packed_file.hpp"
 #include "workloads/trace/text_source.hpp"
@@ -41,24 +42,23 @@ void parse(TextSource& source, JsonEvents& events, ReadingReport& report) {
   }
 }
 
-Trace read_text(TextSource& source, PackedFile& file, const ReadOptions& options) {
+void read_json(TextSource& source, PackedFile& file, const ReadOptions& options, Inputs& inputs) {
   const std::string name = source.name();
-  if (!source.has_more())
-    throw ConfigError(name + ": expected a trace, found " +
-                      (file.broken().empty() ? "an empty file" : file.broken()));
   TraceBuilder builder(name, options.communication);
   JsonEvents events(source, builder, [&] { options.progress(file.share_read()); });
   ReadingReport& report = builder.report();
   parse(source, events, report);
-  if (events.is_execution_trace() && !events.has_events())
-    throw ConfigError(name +
-                      ": expected a trace with times (torch.profiler's export_chrome_trace), found an "
-                      "execution trace, which has none");
-  if (!events.has_events())
+  if (!events.has_events()) {
+    if (auto described = events.describe()) {
+      described->broken_at_byte = report.first_broken_byte ? report.first_broken_byte : report.cut_at_byte;
+      inputs.descriptions.push_back(std::move(*described));
+      return;
+    }
     throw ConfigError(name + ": expected a trace with \"traceEvents\", found " +
                       (report.first_broken_byte
                            ? "text that is not JSON at byte " + std::to_string(*report.first_broken_byte)
                            : "none"));
+  }
   report.is_empty_list = events.is_list() && report.events == 0;
   source.skip_to_end();
   report.bytes = source.offset();
@@ -66,7 +66,17 @@ Trace read_text(TextSource& source, PackedFile& file, const ReadOptions& options
     report.cut_at_byte = source.offset();
     report.cut_because = file.broken();
   }
-  return builder.finish();
+  inputs.traces.push_back(builder.finish());
+}
+
+void read_text(TextSource& source, PackedFile& file, const ReadOptions& options, Inputs& inputs) {
+  if (!source.has_more())
+    throw ConfigError(source.name() + ": expected a trace, found " +
+                      (file.broken().empty() ? "an empty file" : file.broken()));
+  if (looks_like_chakra(source.buffered()))
+    inputs.descriptions.push_back(read_chakra(source));
+  else
+    read_json(source, file, options, inputs);
 }
 
 bool is_tar(const std::vector<char>& block) {
@@ -97,38 +107,39 @@ TarMember member_of(const std::vector<char>& block, const std::string& path) {
 bool is_trace(const TarMember& member) {
   const auto slash = member.name.rfind('/');
   const std::string name = slash == std::string::npos ? member.name : member.name.substr(slash + 1);
-  return member.is_file && !name.starts_with("._") && name.ends_with(".json");
+  return member.is_file && !name.starts_with("._") && (name.ends_with(".json") || name.ends_with(".et"));
 }
 
-std::vector<Trace> read_archive(PackedFile& file, std::vector<char> block, const std::string& path,
-                                const ReadOptions& options) {
+Inputs read_archive(PackedFile& file, std::vector<char> block, const std::string& path,
+                    const ReadOptions& options) {
   constexpr std::size_t most_traces = 4096;
-  std::vector<Trace> traces;
-  while (is_tar(block) && traces.size() < most_traces) {
+  Inputs inputs;
+  while (is_tar(block) && inputs.traces.size() + inputs.descriptions.size() < most_traces) {
     const TarMember member = member_of(block, path);
     TextSource source(file, path + ": " + member.name, {}, member.size);
-    if (is_trace(member)) traces.push_back(read_text(source, file, options));
+    if (is_trace(member)) read_text(source, file, options, inputs);
     source.skip_to_end();
     block.resize((tar_block - member.size % tar_block) % tar_block);
     file.read(block);
     block.resize(tar_block);
     block.resize(file.read(block));
   }
-  if (traces.empty()) throw ConfigError(path + ": expected traces (.json) in the tar archive, found none");
-  return traces;
+  if (inputs.traces.empty() && inputs.descriptions.empty())
+    throw ConfigError(path + ": expected traces (.json or .et) in the tar archive, found none");
+  return inputs;
 }
 
 }  // namespace
 
-std::vector<Trace> read_traces(const std::string& path, const ReadOptions& options) {
+Inputs read_inputs(const std::string& path, const ReadOptions& options) {
   PackedFile file(path);
   std::vector<char> first(tar_block);
   first.resize(file.read(first));
   if (is_tar(first)) return read_archive(file, std::move(first), path, options);
   TextSource source(file, path, std::move(first));
-  std::vector<Trace> traces;
-  traces.push_back(read_text(source, file, options));
-  return traces;
+  Inputs inputs;
+  read_text(source, file, options, inputs);
+  return inputs;
 }
 
 }  // namespace tandem::trace

@@ -1,11 +1,13 @@
-// Reads traces of PyTorch's profiler (Kineto's JSON) as a stream: memory grows with the events that are kept,
-// not with the text.
+// Reads what tools of PyTorch write about a job. The content of a file shows its format. Traces of the
+// profiler (Kineto's JSON) are read as a stream: memory grows with the events that are kept, not with the
+// text.
 #pragma once
 
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "workloads/trace/job_description.hpp"
 #include "workloads/trace/trace.hpp"
 #include "workloads/trace/trace_builder.hpp"
 
@@ -17,9 +19,14 @@ struct ReadOptions {
   std::function<void(double share)> progress = [](double) {};
 };
 
-/// The trace of a file, or all traces of a tar archive. Text that is not JSON is left out and reported.
-/// Errors: ConfigError for a file that cannot be opened, is not a trace, or is too deeply nested or too
-/// large.
-std::vector<Trace> read_traces(const std::string& path, const ReadOptions& options);
+struct Inputs {
+  std::vector<Trace> traces;                 ///< of the profiler
+  std::vector<JobDescription> descriptions;  ///< of execution traces, Chakra traces, DDP's logging data
+};
+
+/// What a file has, or all files of a tar archive. Text that is not JSON is left out and reported.
+/// Errors: ConfigError for a file that cannot be opened, has none of these formats, or is too deeply nested
+/// or too large.
+Inputs read_inputs(const std::string& path, const ReadOptions& options);
 
 }  // namespace tandem::trace

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <iterator>
 #include <limits>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,8 @@ class TextSource {
   bool has_more() { return next_ != end_ || refill(); }
   /// Pre: has_more().
   char peek() const { return *next_; }
+  /// Characters that are in memory, from peek() on.
+  std::span<const char> buffered() const { return {next_, end_}; }
   void advance() { ++next_; }
   /// The offset of the character that peek() returns, in the unpacked text.
   std::uint64_t offset() const { return passed_ + static_cast<std::uint64_t>(next_ - buffer_.data()); }

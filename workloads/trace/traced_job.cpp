@@ -68,8 +68,8 @@ TracedJob traced_job(const RankFindings& findings, std::optional<Nanoseconds> st
   job.backward = summary.backward;
   for (const BucketFindings& bucket : findings.buckets) {
     at += bucket.computation;
-    job.buckets.push_back(
-        {bucket.elements, launch_bound ? at : bucket.ready, launch_bound ? bucket.ready : 0});
+    job.buckets.push_back({bucket.elements, launch_bound ? at : bucket.ready, launch_bound ? bucket.ready : 0,
+                           bucket.gradients});
     job.dtype = bucket.dtype;
   }
   // What the last all-reduce takes is no part of the step of one GPU.

@@ -13,7 +13,8 @@ namespace tandem::trace {
 struct TracedBucket {
   std::int64_t elements = 0;
   Nanoseconds ready = 0;  ///< on the GPU, after the step's begin; in a launch-bound job, if it never waited
-  Nanoseconds launched = 0;  ///< of a launch-bound job: when the processor let it be ready; else 0
+  Nanoseconds launched = 0;      ///< of a launch-bound job: when the processor let it be ready; else 0
+  std::vector<Shape> gradients;  ///< in the order of their completion; empty: not known
 };
 
 /// One step of one GPU, without what it waited for other ranks.
@@ -21,13 +22,15 @@ struct TracedJob {
   Nanoseconds step = 0;     ///< as profiled
   Nanoseconds forward = 0;  ///< all before the backward pass
   std::vector<TracedBucket> buckets;
-  std::string dtype;               ///< of the buckets on the wire; "Float"
-  Nanoseconds backward = 0;        ///< where there are no buckets
-  Nanoseconds update = 0;          ///< after the last bucket and its exchange: optimiser, copies, idle time
-  Nanoseconds host = 0;            ///< of a launch-bound job: in which the processor launches a step
-  double spread = 0;               ///< coefficient of variation of the steps that count
-  std::optional<double> slowdown;  ///< of kernels during communication
-  int samples = 0;                 ///< of a step; 0: not known
+  std::string dtype;                ///< of the buckets on the wire; "Float"
+  Nanoseconds backward = 0;         ///< where there are no buckets
+  Nanoseconds update = 0;           ///< after the last bucket and its exchange: optimiser, copies, idle time
+  Nanoseconds host = 0;             ///< of a launch-bound job: in which the processor launches a step
+  double spread = 0;                ///< coefficient of variation of the steps that count
+  std::optional<double> slowdown;   ///< of kernels during communication
+  int samples = 0;                  ///< of a step; 0: not known
+  bool has_assumed_passes = false;  ///< which part of the step is the forward and the backward pass
+  bool has_assumed_ready_times = false;  ///< of some buckets, in proportion to their bytes
 
   bool is_launch_bound() const { return host > 0; }
 };

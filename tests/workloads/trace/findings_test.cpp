@@ -15,6 +15,7 @@
 
 #include "tests/workloads/trace/made_trace.hpp"
 #include "workloads/trace/checks.hpp"
+#include "workloads/trace/timeline.hpp"
 
 namespace tandem::testing {
 namespace TANDEM_FILE {
@@ -36,7 +37,7 @@ std::vector<std::int64_t> us_of(const Breakdown& found) {
 
 std::vector<Trace> stored(const std::string& name) {
   const std::string path = stored_trace(name);
-  return path.empty() ? std::vector<Trace>{} : trace::read_traces(path, {});
+  return path.empty() ? std::vector<Trace>{} : trace::read_inputs(path, {}).traces;
 }
 
 #define TANDEM_STORED(variable, name) \
@@ -400,9 +401,31 @@ TEST(TraceFindings, ChangesOfAMadeTraceAreSeen) {
   }
 }
 
+/// The third of four steps: forward 5 to 25 us, backward 25 to 55, all-reduce 50 to 60, optimiser 60 to 70.
+TEST(TraceTimeline, ShowsWhichCommunicationWasHidden) {
+  using trace::BlockKind;
+  const auto trace = four_steps().read();
+  const auto timeline = trace::timeline_of(trace, trace::analyse(trace));
+  EXPECT_EQ(timeline.step, 2);
+  EXPECT_EQ(us(timeline.length), 100);
+  ASSERT_EQ(timeline.lanes.size(), 2U);
+  const auto block = [](int begin, int end, BlockKind kind) {
+    return trace::TimelineBlock{{begin * 1000, end * 1000}, kind};
+  };
+  EXPECT_EQ(timeline.lanes[0].stream, 7);
+  EXPECT_THAT(timeline.lanes[0].blocks,
+              ElementsAre(block(0, 20, BlockKind::forward), block(20, 50, BlockKind::backward),
+                          block(55, 65, BlockKind::optimizer)));
+  EXPECT_EQ(timeline.lanes[1].stream, 20);
+  EXPECT_THAT(timeline.lanes[1].blocks,
+              ElementsAre(block(45, 50, BlockKind::hidden), block(50, 55, BlockKind::exposed)));
+  EXPECT_THAT(timeline.ready, ElementsAre(40'000));
+  EXPECT_TRUE(trace::timeline_of(trace::Trace(), trace::RankFindings()).lanes.empty());
+}
+
 TEST(TraceFindings, APyTorchWithoutKinetoIsNamed) {
   const TemporaryFolder folder;
-  const auto trace = std::move(trace::read_traces(folder.write("empty.json", "[]"), {}).front());
+  const auto trace = std::move(trace::read_inputs(folder.write("empty.json", "[]"), {}).traces.front());
   const auto refusals = trace::refusals_of(trace, trace::analyse(trace));
   ASSERT_EQ(refusals.size(), 1U);
   EXPECT_THAT(refusals.front().because, HasSubstr("built without Kineto"));

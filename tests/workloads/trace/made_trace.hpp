@@ -71,7 +71,7 @@ class MadeTrace {
   }
   trace::Trace read(const std::string& top = "", const trace::ReadOptions& options = {}) const {
     const TemporaryFolder folder;
-    return std::move(trace::read_traces(folder.write("made.json", text(top)), options).front());
+    return std::move(trace::read_inputs(folder.write("made.json", text(top)), options).traces.front());
   }
 
  private:

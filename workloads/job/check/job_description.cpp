@@ -412,6 +412,18 @@ void warn_of_unused_lifetimes(const Job& job, std::vector<std::string>& warnings
                   *unused.begin(), others));
 }
 
+/// Per sample; a model given by its measured buckets has no work, but times.
+std::string work_text(const Job& job) {
+  const ModelDescription& model = job.model();
+  const MeasuredPasses* const measured = job.devices().measured();
+  if (measured == nullptr || model.forward() + model.backward() > Flops(0))
+    return fmt::format("per sample {} forward and {} backward", readable(model.forward()),
+                       readable(model.backward()));
+  return fmt::format("{} forward and {} backward on {} for a batch of {}, measured",
+                     time_text(measured->forward), time_text(measured->backward), measured->device.name,
+                     measured->samples);
+}
+
 }  // namespace
 
 std::vector<std::string> question_of(const Job& job) {
@@ -421,14 +433,12 @@ std::vector<std::string> question_of(const Job& job) {
   const int batch = batch_of(job, 0), last = batch_of(job, static_cast<int>(workers) - 1);
   std::int64_t samples = 0;
   for (std::size_t worker = 0; worker < workers; ++worker) samples += batch_of(job, static_cast<int>(worker));
-  return {
-      fmt::format("model {} ({} parameters, {}) on {}", model.name, with_separators(model.parameters()),
-                  readable(model.bytes()), images_line(job)),
-      fmt::format("per sample {} forward and {} backward; batch {} on each of {}: {} samples per step of all",
-                  readable(model.forward()), readable(model.backward()),
-                  batch == last ? std::to_string(batch) : fmt::format("{} or {}", batch, last),
-                  counted(workers, "worker"), samples),
-      devices_line(job), network_line(job)};
+  return {fmt::format("model {} ({} parameters, {}) on {}", model.name, with_separators(model.parameters()),
+                      readable(model.bytes()), images_line(job)),
+          fmt::format("{}; batch {} on each of {}: {} samples per step of all", work_text(job),
+                      batch == last ? std::to_string(batch) : fmt::format("{} or {}", batch, last),
+                      counted(workers, "worker"), samples),
+          devices_line(job), network_line(job)};
 }
 
 std::vector<std::string> describe_job(const Job& job) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -37,16 +38,29 @@ ModelDescription model_of_tensors(const Experiment::Workload& workload) {
   return model;
 }
 
+using Shapes = std::vector<std::vector<std::int64_t>>;
+
 /// As measured: their work is in the times.
 ModelDescription model_of_buckets(const Experiment::Workload& workload) {
   ModelDescription model{.name = "synthetic", .tensors = {}, .buckets = {}};
-  for (const ListedBucket& bucket :
-       parse_buckets(workload.measured_buckets, "key 'workload.measured_buckets'"))
-    model.buckets.push_back({.offset = model.elements(),
-                             .parameters = bucket.size.count() / 4,
-                             .statistics = 0,
-                             .forward = {},
-                             .backward = {}});
+  const auto buckets = parse_buckets(workload.measured_buckets, "key 'workload.measured_buckets'");
+  const bool has_shapes =
+      std::ranges::any_of(buckets, [](const ListedBucket& bucket) { return !bucket.tensors.empty(); });
+  for (const ListedBucket& bucket : buckets) {
+    const std::int64_t parameters = bucket.size.count() / 4;
+    std::int64_t offset = model.elements();
+    model.buckets.push_back(
+        {.offset = offset, .parameters = parameters, .statistics = 0, .forward = {}, .backward = {}});
+    if (!has_shapes) continue;
+    // A bucket without shapes is one vector.
+    for (const auto& shape : bucket.tensors.empty() ? Shapes{{parameters}} : bucket.tensors) {
+      auto& tensor = model.tensors.emplace_back();
+      tensor.name = fmt::format("tensor-{}", model.tensors.size());
+      tensor.shape = shape;
+      tensor.offset = offset;
+      offset += tensor.elements();
+    }
+  }
   return model;
 }
 

@@ -1,0 +1,189 @@
+#include "cli/commands/import_page.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "policies/prices/step.hpp"
+#include "workloads/records/format.hpp"
+
+namespace tandem::cli {
+namespace {
+
+using nlohmann::json;
+using trace::Nanoseconds;
+
+constexpr double bytes_per_gigabit = 1e9 / 8;
+constexpr std::array gigabits = {1.0, 2.5, 5.0, 10.0, 25.0, 50.0, 100.0, 200.0, 400.0};
+constexpr std::array drawn_gigabits = {1.0, 10.0, 25.0, 100.0, 400.0};
+constexpr std::array numbers_of_workers = {1, 2, 4, 8, 16, 32, 64, 128, 256};
+constexpr int usual_workers = 32;
+
+double seconds(Nanoseconds time) { return static_cast<double>(time) * 1e-9; }
+
+std::string ms_text(double time) { return fmt::format("{:.1f} ms", 1e3 * time); }
+
+/// What the buckets have on the wire.
+double element_bytes_of(const trace::TracedJob& job) {
+  const auto known = trace::bytes_of_type(job.dtype);
+  return known > 0 ? static_cast<double>(known) : 4.0;
+}
+
+json curve_of(const trace::TracedJob& job, std::string name, EstimatedMachines machines) {
+  json points = json::array();
+  for (const double rate : gigabits) {
+    machines.bytes_per_s = rate * bytes_per_gigabit;
+    points.push_back({{"x", rate}, {"y", 1e3 * estimated_step_s(job, machines)}});
+  }
+  return {{"name", std::move(name)}, {"points", std::move(points)}};
+}
+
+/// Milliseconds of a step over the bandwidth, as it is and with 16 bits on the wire.
+json by_bandwidth(const trace::TracedJob& job) {
+  json curves = json::array();
+  const double own = element_bytes_of(job);
+  const auto add = [&](const std::string& prefix, bool waits) {
+    curves.push_back(curve_of(job, prefix + fmt::format("{:g} B per element on the wire", own),
+                              {.workers = usual_workers, .element_bytes = own, .waits_for_launches = waits}));
+    if (own > 2)
+      curves.push_back(curve_of(job, prefix + "fp16 on the wire",
+                                {.workers = usual_workers, .element_bytes = 2, .waits_for_launches = waits}));
+  };
+  add(job.is_launch_bound() ? "as profiled, " : "", true);
+  if (job.is_launch_bound()) add("GPU alone, ", false);
+  return curves;
+}
+
+/// Percent of the speed of one GPU alone that each reaches.
+json by_workers(const trace::TracedJob& job) {
+  json curves = json::array();
+  EstimatedMachines machines{.element_bytes = element_bytes_of(job)};
+  for (const double rate : drawn_gigabits) {
+    machines.bytes_per_s = rate * bytes_per_gigabit;
+    json points = json::array();
+    for (const int workers : numbers_of_workers) {
+      machines.workers = workers;
+      const EstimatedMachines alone{.bytes_per_s = machines.bytes_per_s};
+      points.push_back(
+          {{"x", workers}, {"y", 100 * estimated_step_s(job, alone) / estimated_step_s(job, machines)}});
+    }
+    curves.push_back({{"name", fmt::format("{:g} Gb/s", rate)}, {"points", std::move(points)}});
+  }
+  return curves;
+}
+
+json timeline_document(const trace::Timeline& timeline) {
+  json lanes = json::array();
+  for (const auto& lane : timeline.lanes) {
+    json blocks = json::array();
+    for (const auto& block : lane.blocks)
+      blocks.push_back(
+          {seconds(block.span.begin), seconds(block.span.duration()), trace::name_of(block.kind)});
+    lanes.push_back({{"name", fmt::format("stream {}", lane.stream)}, {"blocks", std::move(blocks)}});
+  }
+  json ready = json::array();
+  for (const Nanoseconds time : timeline.ready) ready.push_back(seconds(time));
+  return {{"step", timeline.step},
+          {"length_s", seconds(timeline.length)},
+          {"lanes", std::move(lanes)},
+          {"left_out", timeline.left_out},
+          {"ready_s", std::move(ready)}};
+}
+
+json buckets_document(const trace::TracedJob& job) {
+  json buckets = json::array();
+  const double width = element_bytes_of(job);
+  for (const auto& bucket : job.buckets)
+    buckets.push_back({{"elements", bucket.elements},
+                       {"bytes", width * static_cast<double>(bucket.elements)},
+                       {"ready", ms_text(seconds(bucket.ready))},
+                       {"launched", job.is_launch_bound() ? ms_text(seconds(bucket.launched)) : "-"}});
+  return buckets;
+}
+
+std::string verdict_text(trace::Check::Verdict verdict) {
+  switch (verdict) {
+    case trace::Check::Verdict::holds:
+      return "passed";
+    case trace::Check::Verdict::fails:
+      return "failed";
+    case trace::Check::Verdict::shown:
+      break;
+  }
+  return "-";
+}
+
+/// What the page says first.
+json answers_of(const ImportedJob& job) {
+  const auto& step = job.step;
+  const auto at = [&](double gigabit, double width, bool waits) {
+    return estimated_step_s(step, {.workers = usual_workers,
+                                   .bytes_per_s = gigabit * bytes_per_gigabit,
+                                   .element_bytes = width,
+                                   .waits_for_launches = waits});
+  };
+  const double own = element_bytes_of(step);
+  json points = json::array();
+  for (const double rate : {25.0, 10.0}) {
+    const double plain = at(rate, own, true), half = at(rate, 2, true);
+    std::string text =
+        fmt::format("{} on {} of them with {:g} Gb/s to each", ms_text(plain), usual_workers, rate);
+    if (step.is_launch_bound())
+      text += fmt::format("; {} if the GPU never waits", ms_text(at(rate, own, false)));
+    if (own > 2) text += fmt::format("; with fp16 on the wire {}", ms_text(half));
+    points.push_back(text + '.');
+  }
+  return points;
+}
+
+}  // namespace
+
+double estimated_step_s(const trace::TracedJob& job, const EstimatedMachines& machines) {
+  constexpr double latency_s = 40e-6;
+  const double others = machines.workers - 1;
+  const double share = 2 * others / machines.workers;
+  const auto levels = std::bit_width(static_cast<unsigned>(machines.workers - 1));
+  const bool waits = machines.waits_for_launches && job.is_launch_bound();
+  std::vector<prices::Bucket> buckets;
+  Seconds computed(0);
+  for (const auto& bucket : job.buckets) {
+    const Seconds ready(seconds(waits ? std::max(bucket.ready, bucket.launched) : bucket.ready));
+    computed = std::max(computed, ready);
+    if (machines.workers > 1)
+      buckets.push_back({.ready = ready,
+                         .exchange = Seconds(share * machines.element_bytes *
+                                             static_cast<double>(bucket.elements) / machines.bytes_per_s),
+                         .latency = Seconds(2 * levels * latency_s)});
+  }
+  if (job.buckets.empty()) computed = Seconds(seconds(job.forward + job.backward));
+  double rest = seconds(job.update);
+  if (waits) rest = std::max(rest, seconds(job.host) - computed.count());
+  return prices::end_of_buckets(buckets, computed).count() + rest;
+}
+
+json page_document(const ImportedJob& job, const trace::Timeline& timeline,
+                   const std::vector<trace::Check>& checks) {
+  json listed = json::array();
+  for (const auto& check : checks)
+    listed.push_back(
+        {{"subject", check.subject}, {"figure", check.figure}, {"verdict", verdict_text(check.verdict)}});
+  return {{"title", job.name},
+          {"question", fmt::format("How long does a step of {} ({}) take on other machines?", job.source,
+                                   job.gpu.empty() ? job.device : job.gpu)},
+          {"answer",
+           fmt::format("{} on one{}", ms_text(seconds(job.step.step)),
+                       job.step.is_launch_bound() ? ", which waits for its processor (launch-bound)" : "")},
+          {"points", answers_of(job)},
+          {"are_ready_times_assumed", job.step.has_assumed_ready_times},
+          {"workers", usual_workers},
+          {"timeline", timeline_document(timeline)},
+          {"buckets", buckets_document(job.step)},
+          {"checks", std::move(listed)},
+          {"results", {{"by_workers", by_workers(job.step)}, {"by_bandwidth", by_bandwidth(job.step)}}}};
+}
+
+}  // namespace tandem::cli

@@ -64,7 +64,13 @@ planning::Goal goal_of(const PlanOptions& options) {
   return goal;
 }
 
-/// The variants, or the one that was named; without variants the experiment itself.
+/// "6h, $40", as it was given.
+std::string goal_text(const PlanOptions& options) {
+  const std::string budget = options.budget.empty() ? "" : "$" + options.budget;
+  return options.deadline + (options.deadline.empty() || budget.empty() ? "" : ", ") + budget;
+}
+
+/// The variants, or the one that was named; without variants the experiment itself. All have its name.
 std::vector<Way> ways_of(const PlanOptions& options, PlatformCache& platforms) {
   const LoadedJob base = load_job(options.job, platforms);
   if (!options.job.variant.empty() || base.experiment.variants.empty()) return {{options.job.variant, base}};
@@ -73,6 +79,7 @@ std::vector<Way> ways_of(const PlanOptions& options, PlatformCache& platforms) {
     JobOptions of_variant = options.job;
     of_variant.variant = name;
     ways.push_back({name, load_job(of_variant, platforms)});
+    ways.back().loaded.experiment.name = base.experiment.name;
   }
   return ways;
 }
@@ -132,7 +139,7 @@ class Lives {
   }
 
   int draws() const { return static_cast<int>(outcomes_.front().size()); }
-  std::size_t best() const { return planning::choose(figures_).value_or(planning::nearest(figures_)); }
+  std::size_t best() const { return planning::choose(figures_).value_or(planning::nearest(figures_, goal_)); }
   bool is_met() const { return planning::choose(figures_).has_value(); }
   bool depends_on_chance() const { return std::ranges::find(is_certain_, false) != is_certain_.end(); }
 
@@ -300,11 +307,11 @@ int plan(const PlanOptions& options) {
   const Experiment& first = lattice.ways().front().loaded.experiment;
   PlanResult result{.name = first.name,
                     .goal = goal,
+                    .goal_text = goal_text(options),
                     .lived = {},
                     .sensitivity = {},
                     .offers = offers.chosen.size(),
-                    .folder = options.job.out.empty() ? default_out(first.name, "plan") : options.job.out,
-                    .warnings = offers.warnings};
+                    .folder = options.job.out.empty() ? default_out(first.name, "plan") : options.job.out};
   const auto began = std::chrono::steady_clock::now();
   lattice.price(offers.chosen);
   result.priced_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
@@ -315,7 +322,7 @@ int plan(const PlanOptions& options) {
   result.draws = lives.draws();
   result.fresh = std::max(result.draws, most_draws);
   result.lived = lives.fresh(lattice, result.fresh);
-  result.resamples = lives.depends_on_chance() ? resamples : 0;
+  result.resamples = result.is_met && lives.depends_on_chance() ? resamples : 0;
   result.sensitivity.slower = lives.break_even(&priced::Change::rounds);
   result.sensitivity.shorter = lives.break_even(&priced::Change::lives);
   find_dearer(lattice, result, result.sensitivity);

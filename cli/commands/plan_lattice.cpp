@@ -167,6 +167,10 @@ BytesPerSecond Lattice::network_of(const platforms::Offer& offer) const {
   return BytesPerSecond(10 * bytes_per_gbit);
 }
 
+int Lattice::most_machines(const platforms::Offer& offer) const {
+  return std::min(limits_.most_machines, most_hosts / offer.count);
+}
+
 RentedMachines Lattice::rented(const Configuration& configuration) const {
   return {configuration.offer, configuration.machines, network_of(*configuration.offer)};
 }
@@ -176,8 +180,7 @@ Lattice::PricedKind& Lattice::kind_of(const platforms::Offer& offer) {
   const Kind kind{offer.device, offer.count, network_of(offer).count()};
   const auto known = kinds_.find(kind);
   if (known != kinds_.end()) return known->second;
-  const int most = std::min(limits_.most_machines, most_hosts / offer.count);
-  const RentedMachines all{&offer, most, network_of(offer)};
+  const RentedMachines all{&offer, most_machines(offer), network_of(offer)};
   PricedKind made{.file = (folder_.path() / fmt::format("{}.xml", kinds_.size())).string(),
                   .hosts = all.hosts(),
                   .network = {}};
@@ -193,6 +196,11 @@ Experiment Lattice::on_hosts(std::size_t way, const std::vector<std::string>& ho
   Experiment experiment = ways_[way].loaded.experiment;
   experiment.platform = platform;
   experiment.variants.clear();
+  // All workers stay all workers.
+  const auto all = static_cast<int>(experiment.placement.workers.size()),
+             now = static_cast<int>(hosts.size());
+  int& least = experiment.recovery.least;
+  least = least >= all ? now : std::min(least, now);
   experiment.placement.workers = hosts;
   experiment.placement.workers_by_default = false;
   experiment.placement.worker_count = 0;
@@ -261,8 +269,7 @@ void Lattice::price(const std::vector<const platforms::Offer*>& offers) {
   for (const platforms::Offer* offer : without_dominated(possible))
     for (std::size_t way = 0; way < ways_.size(); ++way) {
       if (offer->is_spot && !ways_[way].loaded.experiment.transience.may_depart()) continue;
-      const int most = std::min(limits_.most_machines, most_hosts / offer->count);
-      for (const int machines : counts_up_to(most))
+      for (const int machines : counts_up_to(most_machines(*offer)))
         // What fails for one machine, fails for more.
         if (!add(*offer, machines, way) && machines == 1) break;
     }

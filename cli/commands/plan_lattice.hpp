@@ -25,11 +25,11 @@ struct Configuration {
   int machines = 1;
   std::size_t way = 0;
   std::int64_t rounds = 0;
-  std::int64_t interval = 0;   ///< rounds between commits; 0: as the experiment says
-  Seconds round;               ///< with all workers
-  std::string binds, next;     ///< what limits a round
-  double next_share = 0.0;     ///< of the next limit: how busy it is while the first one binds
-  planning::Outcome expected;  ///< an estimate, to choose which ones are lived through
+  std::int64_t interval = 0;     ///< rounds between commits; 0: as the experiment says
+  Seconds round{};               ///< with all workers
+  std::string binds{}, next{};   ///< what limits a round
+  double next_share = 0.0;       ///< of the next limit: how busy it is while the first one binds
+  planning::Outcome expected{};  ///< an estimate, to choose which ones are lived through
 };
 
 /// An offer, or a number of its machines, that is in no configuration.
@@ -83,6 +83,7 @@ class Lattice {
   const std::vector<Way>& ways() const { return ways_; }
   std::int64_t samples() const { return samples_; }
   const KeptMachines& kept() const { return kept_; }
+  int most_machines(const platforms::Offer& offer) const;
 
   /// Errors: ConfigError.
   std::unique_ptr<PlannedJob> job_of(const Configuration& configuration);

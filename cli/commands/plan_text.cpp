@@ -35,15 +35,6 @@ std::string band_text(const planning::Band& band, double unit) {
   return low == high ? middle : fmt::format("{} ({} to {})", middle, low, high);
 }
 
-bool has_goal(const planning::Goal& goal) { return goal.deadline || goal.budget; }
-
-std::string goal_text(const planning::Goal& goal) {
-  std::string text;
-  if (goal.deadline) text = to_text(*goal.deadline);
-  if (goal.budget) text += (text.empty() ? "" : ", ") + dollars_text(*goal.budget);
-  return text;
-}
-
 std::string chance_text(const planning::Figures& figures) {
   return fmt::format("{:.3f} [{:.3f}, {:.3f}]", figures.within, figures.within_interval.low,
                      figures.within_interval.high);
@@ -90,7 +81,7 @@ std::string table_text(const std::vector<std::vector<std::string>>& rows) {
 std::string rows_text(const Lattice& lattice, const PlanResult& result) {
   std::vector<std::vector<std::string>> rows = {
       {"  #", "machines", "way", "commits", "time h (5 to 95 %)", "cost $ (5 to 95 %)"}};
-  if (has_goal(result.goal)) rows.front().push_back("P(" + goal_text(result.goal) + ")");
+  if (!result.goal_text.empty()) rows.front().push_back("P(" + result.goal_text + ")");
   rows.front().push_back("lost by");
   for (std::size_t i = 0; i < std::min(most_rows, result.lived.size()); ++i) {
     const LivedConfiguration& lived = result.lived[i];
@@ -98,7 +89,7 @@ std::string rows_text(const Lattice& lattice, const PlanResult& result) {
     auto& row = rows.emplace_back(std::vector<std::string>{
         fmt::format("  {}", i + 1), machines_text(of), way_text(lattice, of), commits_text(of),
         band_text(lived.figures.time_s, hour_s), band_text(lived.figures.cost, 1.0)});
-    if (has_goal(result.goal)) row.push_back(chance_text(lived.figures));
+    if (!result.goal_text.empty()) row.push_back(chance_text(lived.figures));
     row.push_back(lost_by(lived, result.lived.front(), result, of));
   }
   return table_text(rows);
@@ -179,9 +170,11 @@ std::string plan_text(const Lattice& lattice, const PlanResult& result) {
       with_separators(static_cast<std::int64_t>(result.offers)), seconds_text(result.priced_s),
       result.lived.size(), result.draws, result.fresh);
   text += rows_text(lattice, result) + '\n' + excluded_text(lattice);
+  if (of.machines == lattice.most_machines(*of.offer))
+    text += fmt::format("More machines than {} were not tried (--max-machines)\n", of.machines);
   if (!result.is_met) {
     text += fmt::format("No way meets {} with confidence {:g}. The nearest costs {} and takes {} in the mean",
-                        goal_text(result.goal), result.goal.confidence, dollars(chosen.figures.mean_cost),
+                        result.goal_text, result.goal.confidence, dollars(chosen.figures.mean_cost),
                         seconds_text(chosen.figures.mean_time_s));
     double cheapest = chosen.figures.mean_cost;
     for (const auto& lived : result.lived) cheapest = std::min(cheapest, lived.figures.mean_cost);

@@ -79,11 +79,13 @@ std::optional<std::size_t> choose(std::span<const Figures> configurations) {
   return best;
 }
 
-std::size_t nearest(std::span<const Figures> configurations) {
+std::size_t nearest(std::span<const Figures> configurations, const Goal& goal) {
   TANDEM_CHECK(!configurations.empty(), "configurations", configurations.size());
   std::size_t best = 0;
   const auto key = [&](std::size_t i) {
-    return std::tuple(-configurations[i].within, configurations[i].mean_time_s, configurations[i].mean_cost);
+    const Figures& of = configurations[i];
+    return goal.deadline ? std::tuple(-of.within, of.mean_time_s, of.mean_cost)
+                         : std::tuple(-of.within, of.mean_cost, of.mean_time_s);
   };
   for (std::size_t i = 1; i < configurations.size(); ++i)
     if (key(i) < key(best)) best = i;

@@ -18,7 +18,7 @@ namespace tandem::planning {
 
 /// Of one simulated job.
 struct Outcome {
-  Seconds time;  ///< infinite: the job did not end
+  Seconds time{};  ///< infinite: the job did not end
   Money cost{};
   bool operator==(const Outcome&) const = default;
 };
@@ -44,10 +44,10 @@ struct Band {
 };
 
 struct Figures {
-  Band time_s, cost;  ///< cost in dollars
+  Band time_s{}, cost{};  ///< cost in dollars
   double mean_time_s = 0.0, mean_cost = 0.0;
   double within = 0.0;  ///< share of the outcomes that meet the goal
-  Interval within_interval;
+  Interval within_interval{};
   /// Its lower end is at least the confidence, or every outcome is the same and meets the goal.
   bool meets_goal = false;
 };
@@ -60,9 +60,9 @@ std::vector<std::size_t> front(std::span<const Outcome> expected);
 
 /// The cheapest in the mean of those that meet the goal; of equal ones the fastest. None: none meets it.
 std::optional<std::size_t> choose(std::span<const Figures> configurations);
-/// Where none meets it: the one that meets it most often; of equal ones the fastest in the mean. Pre: at
-/// least one.
-std::size_t nearest(std::span<const Figures> configurations);
+/// Where none meets it: the one that meets it most often; of equal ones the fastest in the mean if there is a
+/// deadline, else the cheapest. Pre: at least one.
+std::size_t nearest(std::span<const Figures> configurations, const Goal& goal);
 
 /// Whether the mean costs of two configurations differ by more than two standard errors of their paired
 /// difference. Pre: equally many outcomes.

@@ -36,7 +36,7 @@ struct LifeSetting {
   bool in_rounds = true;  ///< workers wait for each other
   /// Duration of a round with the workers in these slots, at least one. Called often.
   std::function<Seconds(const std::vector<int>& slots)> round;
-  std::vector<WorkOfRound> work;  ///< by slot; empty: none is recorded
+  std::vector<WorkOfRound> work{};  ///< by slot; empty: none is recorded
 };
 
 struct Life {

@@ -58,13 +58,14 @@ TEST(Choice, TheCheapestThatMeetsTheGoalOrTheNearest) {
     for (const Outcome& each : {outcome(4, 10), outcome(2, 30), outcome(3, 20)})
       all.push_back(figures_of(std::vector(1, each), goal, true));
     const auto best = choose(all);
-    return std::pair(best.has_value(), best.value_or(nearest(all)));
+    return std::pair(best.has_value(), best.value_or(nearest(all, goal)));
   };
   EXPECT_EQ(chosen({}), std::pair(true, std::size_t(0)));
   EXPECT_EQ(chosen({.deadline = Seconds(3 * 3600)}), std::pair(true, std::size_t(2)));
   EXPECT_EQ(chosen({.deadline = Seconds(3600)}), std::pair(false, std::size_t(1)));
   EXPECT_EQ(chosen({.deadline = Seconds(3 * 3600), .budget = Money(15'000'000)}),
             std::pair(false, std::size_t(1)));
+  EXPECT_EQ(chosen({.budget = Money(5'000'000)}), std::pair(false, std::size_t(0)));
 }
 
 /// Costs that share their fates differ by less than either varies.

@@ -99,7 +99,7 @@ std::vector<std::string> words_of(const validation::Suite& suite, const SuiteCon
                                   const std::string& fidelity) {
   auto words = words_for("simulate", configuration, configuration.settings);
   if (fidelity != SimulateOptions().fidelity) words.insert(words.end(), {"--fidelity", fidelity});
-  if (suite.study.operations) words.emplace_back("--operations");
+  if (suite.study.operations && fidelity != priced_fidelity) words.emplace_back("--operations");
   if (!configuration.jobs.empty() && !suite.study.alone) words.emplace_back("--together-only");
   return words;
 }
@@ -162,7 +162,8 @@ SimulateOptions StudyRun::options_of(const SuiteConfiguration& configuration) co
   options.variant = configuration.variant;
   options.fidelity = fidelity_;
   options.force = true;
-  options.operations = suite_.study.operations;
+  // A job in closed form has none.
+  options.operations = suite_.study.operations && fidelity_ != priced_fidelity;
   options.yes = true;
   options.keep = results_;
   // Configurations already run concurrently.

@@ -1,6 +1,7 @@
 #include "workloads/priced/job_life.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <memory>
 #include <optional>
@@ -204,7 +205,8 @@ class Course {
     double samples = 0.0;
     for (const int slot : slots)
       if (!setting_.work.empty()) samples += setting_.work[static_cast<std::size_t>(slot)].samples;
-    life_.generations.back().lost_samples = static_cast<std::int64_t>(samples * rounds);
+    // Of finished rounds.
+    life_.generations.back().lost_samples = static_cast<std::int64_t>(samples * std::floor(rounds));
   }
 
   void train(const std::vector<int>& slots, Seconds start, Seconds round, std::int64_t from,

@@ -230,7 +230,7 @@ TEST_P(PackedModel, IsThatOfUncompressedGradients) {
 }
 INSTANTIATE_TEST_SUITE_P(Of, PackedModel, ::testing::Values("mlp", "resnet32"));
 
-/// With modelled mathematics, each message has the stated share of the bytes, after its length.
+/// With modelled mathematics, each message has the stated share of the bytes, after its lengths.
 TEST_F(Compressed, ModelledPackedGradientsHaveTheStatedRatio) {
   Experiment made = experiment(one_server, "lossless", {{"ratio", 0.5}});
   made.workload.math = Experiment::Workload::Math::modelled;
@@ -238,7 +238,7 @@ TEST_F(Compressed, ModelledPackedGradientsHaveTheStatedRatio) {
   std::int64_t sent = 0, expected = 0;
   const Journal journal = train(made);
   for (const auto& step : journal.steps) sent += step.bytes_sent;
-  for (const auto& bucket : job_->model().buckets) expected += 4 + (2 * bucket.parameters + 3) / 4 * 4;
+  for (const auto& bucket : job_->model().buckets) expected += 16 + (2 * bucket.parameters + 3) / 4 * 4;
   EXPECT_EQ(sent, 3 * workers * expected);
 }
 

@@ -12,6 +12,7 @@
 #include "platforms/platform_xml.hpp"
 #include "platforms/xml_text.hpp"
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/stream_text.hpp"
 
 namespace tandem::platforms {
 namespace {
@@ -94,7 +95,7 @@ struct Editor {
 std::string read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) throw ConfigError(path + ": expected a platform file, found none that can be read");
-  return {std::istreambuf_iterator<char>(file), {}};
+  return rest_of(file);
 }
 
 }  // namespace

@@ -13,10 +13,7 @@
 namespace tandem::platforms {
 namespace {
 
-// SimGrid's loopback of hosts whose platform declares none, as the simulator sets it.
-constexpr const char* kUndeclaredLoopback = "__loopback__";
-constexpr BytesPerSecond kLoopbackBandwidth{1e10};
-constexpr Seconds kLoopbackLatency{1e-6};
+constexpr const char* kUndeclaredLoopback = "__loopback__";  // SimGrid's name of it
 
 constexpr int kNoRoute = std::numeric_limits<int>::max();
 
@@ -162,10 +159,11 @@ Network::Typical slowest_of(const Topology& topology) {
 void set_undeclared_loopback(Network& network) {
   for (std::size_t index = 0; index < network.channels.size(); ++index) {
     if (network.channels[index].name != kUndeclaredLoopback) continue;
-    network.channels[index] = {kUndeclaredLoopback, kLoopbackBandwidth, kLoopbackLatency, false};
+    network.channels[index] = {kUndeclaredLoopback, undeclared_loopback_bandwidth,
+                               undeclared_loopback_latency, false};
     for (auto& route : network.routes)
       if (route && route->channels == std::vector<int>{static_cast<int>(index)})
-        route->latency = kLoopbackLatency;
+        route->latency = undeclared_loopback_latency;
   }
 }
 

@@ -6,6 +6,10 @@
 
 namespace tandem::platforms {
 
+/// The link from a host to itself where the platform declares none, in place of SimGrid's.
+inline constexpr BytesPerSecond undeclared_loopback_bandwidth{1e10};
+inline constexpr Seconds undeclared_loopback_latency{1e-6};
+
 /// The network between the hosts of a topology as plain data, with its orders and levels of nearness.
 ///
 /// Two hosts are nearer with fewer channels on their route, then with a higher bottleneck bandwidth, then

@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/stream_text.hpp"
 
 namespace tandem::platforms {
 
@@ -50,7 +51,7 @@ std::string read_whole(const std::string& path, const std::string& what) {
   if (fs::is_directory(status)) throw ConfigError(path + ": expected " + what + ", found a directory");
   std::ifstream file(path, std::ios::binary);
   if (!file) throw ConfigError(path + ": expected " + what + ", found one that cannot be read");
-  return {std::istreambuf_iterator<char>(file), {}};
+  return rest_of(file);
 }
 
 /// "0-99,200" -> 101. Bounds are `int`, like SimGrid's.

@@ -2,7 +2,8 @@
 
 #include <cstdlib>
 #include <fstream>
-#include <iterator>
+
+#include "policies/vocabulary/stream_text.hpp"
 
 namespace tandem::platforms {
 
@@ -10,7 +11,7 @@ namespace fs = std::filesystem;
 
 std::string text_of_file(const fs::path& path) {
   std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
+  return rest_of(file);
 }
 
 fs::path profile_path(const PlatformXml& xml, const std::string& name) {

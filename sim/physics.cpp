@@ -1,6 +1,7 @@
 // Sets and reports SimGrid's flags.
 #include "sim/physics.hpp"
 
+#include <fmt/format.h>
 #include <simgrid/forward.h>
 #include <simgrid/version.h>
 
@@ -9,6 +10,7 @@
 #include <simgrid/s4u.hpp>
 #include <xbt/config.hpp>
 
+#include "platforms/neighbours.hpp"
 #include "platforms/platform_xml.hpp"
 #include "platforms/simgrid_version.hpp"
 
@@ -18,13 +20,16 @@ namespace s4u = simgrid::s4u;
 
 namespace {
 
+std::string exact(double value) { return fmt::format("{}", value); }
+
 /// Exactly latency + size / bandwidth on each route, and max-min sharing; one direction of a link does not
 /// slow the other down.
-const std::map<std::string, std::string> defaults = {{"network/model", "CM02"},
-                                                     {"network/crosstraffic", "0"},
-                                                     {"network/TCP-gamma", "1e15"},
-                                                     {"network/loopback-bw", "1e10"},
-                                                     {"network/loopback-lat", "1e-6"}};
+const std::map<std::string, std::string> defaults = {
+    {"network/model", "CM02"},
+    {"network/crosstraffic", "0"},
+    {"network/TCP-gamma", "1e15"},
+    {"network/loopback-bw", exact(platforms::undeclared_loopback_bandwidth.count())},
+    {"network/loopback-lat", exact(platforms::undeclared_loopback_latency.count())}};
 
 }  // namespace
 

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "policies/vocabulary/stream_text.hpp"
 #include "tests/support/paths.hpp"
 #include "tests/tidy_exceptions.hpp"
 #include "tests/tidy_layers.hpp"
@@ -325,7 +326,7 @@ bool has_anchor(const std::string& page, const std::string& anchor) {
 
 std::string read(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
-  return std::string(std::istreambuf_iterator<char>(file), {});
+  return rest_of(file);
 }
 
 struct Tree {

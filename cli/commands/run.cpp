@@ -285,7 +285,7 @@ int run_job(const RunOptions& options) {
 }
 
 int run_placed(RunOptions& options, const ClusterOptions& cluster) {
-  place_on_cluster(options.job, cluster);
+  place_on_cluster(options.job, cluster, "measured");
   return run_job(options);
 }
 

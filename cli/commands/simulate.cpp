@@ -20,7 +20,7 @@ namespace tandem::cli {
 namespace {
 
 void simulate(SimulateOptions options, const ClusterOptions& cluster) {
-  place_on_cluster(options, cluster);
+  place_on_cluster(options, cluster, world_of(options));
   LoadedExperiment loaded = load_or_resumed(options);
   if (auto* several = std::get_if<LoadedJobs>(&loaded)) return simulate_jobs(std::move(*several), options);
   if (options.together_only) refuse_one_job("--together-only");

@@ -197,12 +197,16 @@ std::shared_ptr<ClusterOptions> add_cluster_options(CLI::App& command) {
   return options;
 }
 
-void place_on_cluster(JobOptions& job, const ClusterOptions& cluster) {
+void place_on_cluster(JobOptions& job, const ClusterOptions& cluster, const std::string& world) {
   if (!cluster.is_wanted()) return;
   const auto rates = rates_of(cluster.within);
   if (rates.size() != 1)
     throw ConfigError("--within: expected one bandwidth, found '" + cluster.within + "'");
-  const std::string platform = write_platform(load_job(job), cluster.workers, rates.front());
+  const LoadedJob loaded = load_job(job);
+  const std::string platform = write_platform(loaded, cluster.workers, rates.front());
+  // A folder for each cluster, so that the next one does not find results of this one.
+  if (job.out.empty() && job.resume.empty())
+    job.out = default_out(loaded.experiment.name, fs::path(platform).stem().string() + '/' + world);
   fmt::print("platform: {}\n", fs::relative(platform).string());
   job.settings.push_back("platform=" + platform);
   const auto& placement = placement_of_cluster();

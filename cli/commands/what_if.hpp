@@ -24,7 +24,8 @@ std::shared_ptr<ClusterOptions> add_cluster_options(CLI::App& command);
 
 /// Places the job on such a cluster, whose platform file it writes and prints: devices are those on which the
 /// step was measured, else those of the first worker. Nothing without --workers. Errors: ConfigError.
-void place_on_cluster(JobOptions& job, const ClusterOptions& cluster);
+/// Results go to a folder of that cluster and world, unless --out is given.
+void place_on_cluster(JobOptions& job, const ClusterOptions& cluster, const std::string& world);
 
 /// "step 101.9 ms +- 0.1 ..., because ...", and where each number comes from.
 std::string answer_text(const Results& results, const ClusterOptions& cluster);

@@ -56,7 +56,9 @@ std::string description_text(const trace::JobDescription& job) {
   std::string text = printable(job.file) + ": " + name_of(job.format);
   if (job.rank) text += fmt::format(", rank {}", *job.rank);
   if (job.world_size) text += fmt::format(", {} ranks", *job.world_size);
-  text += fmt::format(", {} steps, {} of them with these buckets\n", job.steps, job.steps_alike);
+  if (job.steps > 1)
+    text += fmt::format(", {} steps, {} of them with these buckets", job.steps, job.steps_alike);
+  text += '\n';
   if (job.forward)
     text += fmt::format("  forward {} ms, backward until {} ms{}\n", ms_or_dash(job.forward),
                         ms_or_dash(job.buckets.back().ready),
@@ -64,6 +66,7 @@ std::string description_text(const trace::JobDescription& job) {
   if (job.broadcast_bytes > 0)
     text += fmt::format("  broadcasts of buffers: {} B per step\n", job.broadcast_bytes);
   if (!job.hook.empty()) text += fmt::format("  hook: {}\n", printable(job.hook));
+  if (job.buckets.empty()) return text;
   text += buckets_table(job) + "\nmissing\n";
   for (const auto& gap : trace::gaps_of(job))
     text += fmt::format("  {}: {}. {}\n", gap.name, gap.because, gap.remedy);

@@ -11,6 +11,7 @@
 
 #include "cli/shared/exit_codes.hpp"
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/stream_text.hpp"
 #include "runtime/process/running_program.hpp"
 #include "runtime/process/signals.hpp"
 
@@ -93,7 +94,7 @@ std::exception_ptr error_of(const std::string& what, const std::string& log, con
   const int code = status.signal == 0 ? status.code : exit_environment_error;
   if (code == exit_success) return nullptr;
   std::ifstream file(log);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
+  std::string text = rest_of(file);
   if (text.empty()) text = "no message in " + log + "; is the disk full?";
   const std::string message = fmt::format("{} failed:\n{}", what, text);
   if (code == exit_bad_input) return std::make_exception_ptr(ConfigError(message));

@@ -8,7 +8,7 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "runtime/mpi/mpi_check.hpp"
-#include "workloads/records/columns.hpp"
+#include "workloads/records/csv_columns.hpp"
 
 namespace tandem {
 namespace {

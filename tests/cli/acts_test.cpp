@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "policies/vocabulary/stream_text.hpp"
 #include "tests/cli/command.hpp"
 #include "tests/support/paths.hpp"
 #include "workloads/experiment/keys.hpp"
@@ -76,7 +77,7 @@ std::vector<Row> rows_of(bool is_long) {
 
 std::string contents(const fs::path& path) {
   std::ifstream stream(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
+  return rest_of(stream);
 }
 
 /// What a simulation says, by kind.

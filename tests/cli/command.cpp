@@ -11,6 +11,7 @@
 #include <iterator>
 #include <stdexcept>
 
+#include "policies/vocabulary/stream_text.hpp"
 #include "runtime/process/descriptor.hpp"
 #include "runtime/process/process.hpp"
 #include "tests/support/paths.hpp"
@@ -73,7 +74,7 @@ CommandResult CommandLine::tandem(const std::string& words) const {
                        : -1;
   if (code < 0) return shell("\"$TANDEM\" " + words);
   std::ifstream file(output);
-  return {code, {std::istreambuf_iterator<char>(file), {}}};
+  return {code, rest_of(file)};
 }
 
 CommandResult CommandLine::tandem_ended_early(const std::string& words, const EarlyEnd& end) const {

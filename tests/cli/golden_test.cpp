@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "policies/vocabulary/stream_text.hpp"
 #include "tests/cli/command.hpp"
 #include "tests/support/paths.hpp"
 
@@ -66,7 +67,7 @@ Json shortened(const Json& value) {
 
 Json read_json(const std::string& path) {
   std::ifstream file(path);
-  return Json::parse(std::string(std::istreambuf_iterator<char>(file), {}));
+  return Json::parse(rest_of(file));
 }
 
 class Golden : public ::testing::TestWithParam<Case> {};

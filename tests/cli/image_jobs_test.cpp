@@ -4,10 +4,10 @@
 #include <unistd.h>
 
 #include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
 
+#include "policies/vocabulary/stream_text.hpp"
 #include "tests/cli/command.hpp"
 
 namespace tandem::testing {
@@ -17,7 +17,7 @@ class ImageData : public ::testing::Test {
  protected:
   std::string model(const std::string& directory) const {
     std::ifstream stream(line_.folder() / directory / "model.pt", std::ios::binary);
-    std::string text{std::istreambuf_iterator<char>(stream), {}};
+    std::string text = rest_of(stream);
     EXPECT_GT(text.size(), 1000U) << directory;
     return text;
   }

@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 
+#include "policies/vocabulary/stream_text.hpp"
 #include "tests/cli/command.hpp"
 #include "tests/cli/several_jobs.hpp"
 
@@ -26,7 +26,7 @@ class JobsReports : public ::testing::Test {
   json read(const std::string& name) const { return json::parse(std::ifstream(path(name))); }
   std::string text(const std::string& name) const {
     std::ifstream stream(path(name));
-    return {std::istreambuf_iterator<char>(stream), {}};
+    return rest_of(stream);
   }
   /// The experiment of several jobs becomes experiment.yaml, with modelled mathematics.
   void write_suite(const std::string& jobs, const std::string& more) const {

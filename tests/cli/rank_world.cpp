@@ -8,17 +8,18 @@
 
 #include <array>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <regex>
 #include <stdexcept>
+
+#include "policies/vocabulary/stream_text.hpp"
 
 namespace tandem::testing {
 namespace {
 
 std::string contents(const std::string& path) {
   std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
+  return rest_of(file);
 }
 
 /// Opened for reading and writing, so that neither side waits for the other to open it.

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "policies/vocabulary/stream_text.hpp"
 #include "tests/cli/command.hpp"
 #include "tests/support/paths.hpp"
 
@@ -23,7 +24,7 @@ using ::testing::Not;
 
 std::string text_of(const std::filesystem::path& path) {
   std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
+  return rest_of(file);
 }
 
 class Rented : public ::testing::Test {

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "policies/vocabulary/stream_text.hpp"
 #include "tests/cli/command.hpp"
 #include "tests/support/cache_counts.hpp"
 #include "tests/support/paths.hpp"
@@ -168,7 +169,7 @@ class SharedCaches : public SeveralJobs {
   std::string text(const std::string& file) const {
     std::ifstream stream(path(file));
     EXPECT_TRUE(stream.good()) << file;
-    return {std::istreambuf_iterator<char>(stream), {}};
+    return rest_of(stream);
   }
   std::string output_;
 };

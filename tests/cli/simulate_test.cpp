@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "policies/vocabulary/stream_text.hpp"
 #include "tests/cli/command.hpp"
 #include "tests/support/paths.hpp"
 
@@ -18,7 +19,7 @@ namespace TANDEM_FILE {
 
 std::string contents(const std::filesystem::path& path) {
   std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
+  return rest_of(file);
 }
 
 double summary_figure(const CommandLine& line, const std::string& out, const char* key) {
@@ -133,7 +134,8 @@ TEST(Evaluate, FollowsAJobAndFindsWhatItsOwnEvaluationsFound) {
   ASSERT_EQ(found.size(), own.size()) << found;
   for (std::size_t i = 0; i < own.size(); ++i)
     for (const char* key : {"round", "accuracy", "loss"})
-      EXPECT_NEAR(found[i].at(key).get<double>(), own[i].at(key).get<double>(), 1e-9) << key << " of evaluation " << i;
+      EXPECT_NEAR(found[i].at(key).get<double>(), own[i].at(key).get<double>(), 1e-9)
+          << key << " of evaluation " << i;
   // In other passes, afterwards, after a checkpoint was removed.
   std::filesystem::remove(line.folder() / "out/checkpoints/round_00000002.pt");
   const auto later =

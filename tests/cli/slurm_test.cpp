@@ -5,9 +5,9 @@
 
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "policies/vocabulary/stream_text.hpp"
 #include "tests/cli/command.hpp"
 #include "tests/support/paths.hpp"
 #include "workloads/records/result_directory.hpp"
@@ -35,7 +35,7 @@ class Slurm : public ::testing::Test {
   }
   std::string text_of(const std::string& file) const {
     std::ifstream stream(line_.folder() / file);
-    return {std::istreambuf_iterator<char>(stream), {}};
+    return rest_of(stream);
   }
 
   CommandLine line_;

@@ -4,7 +4,6 @@
 
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -12,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "policies/vocabulary/stream_text.hpp"
 #include "tests/cli/command.hpp"
 #include "tests/support/paths.hpp"
 #include "workloads/records/result_directory.hpp"
@@ -209,7 +209,7 @@ void expect_unchanged(const std::map<std::string, std::filesystem::file_time_typ
 
 std::string text_of(const std::filesystem::path& path) {
   std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
+  return rest_of(file);
 }
 
 TEST_F(LongStudy, MergedShardsAreTheStudyOfOneProcessByteForByte) {

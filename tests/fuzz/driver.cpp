@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "policies/vocabulary/rng.hpp"
+#include "policies/vocabulary/stream_text.hpp"
 #include "tests/fuzz/kinds.hpp"
 #include "tests/fuzz/mutate.hpp"
 
@@ -63,7 +64,7 @@ struct Progress {
 
 std::string read_file(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  return rest_of(file);
 }
 
 std::vector<std::string> read_corpus(const fs::path& folder) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "platforms/neighbours.hpp"
+#include "policies/vocabulary/stream_text.hpp"
 #include "tests/sim/lab.hpp"
 #include "tests/support/paths.hpp"
 #include "workloads/exchange/schedule_runner.hpp"
@@ -124,7 +125,7 @@ Outcome on_two_racks(const std::string& collective, bool by_rank, const std::vec
   const auto network = platforms::load_network(file, hosts);
   const auto [plan, time] = plan_and_price(setting, network);
   std::ifstream xml(file);
-  const std::string text((std::istreambuf_iterator<char>(xml)), std::istreambuf_iterator<char>());
+  const std::string text = rest_of(xml);
   return {time.count(), simulated(plan, text, hosts).count()};
 }
 

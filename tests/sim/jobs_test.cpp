@@ -15,10 +15,11 @@
 #include <vector>
 
 #include "platforms/load.hpp"
+#include "policies/vocabulary/stream_text.hpp"
 #include "sim/job_world.hpp"
 #include "tests/sim/temporary_platform.hpp"
 #include "tests/support/temporary_folder.hpp"
-#include "workloads/records/columns.hpp"
+#include "workloads/records/csv_columns.hpp"
 
 namespace tandem::sim {
 namespace TANDEM_FILE {
@@ -155,7 +156,7 @@ class Jobs : public ::testing::Test {
   }
   static std::string text(const std::string& path) {
     std::ifstream file(path);
-    return {std::istreambuf_iterator<char>(file), {}};
+    return rest_of(file);
   }
 
   TemporaryPlatform platform_;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <set>
 #include <string>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "policies/sync/policy.hpp"
+#include "policies/vocabulary/stream_text.hpp"
 #include "tests/sim/training.hpp"
 #include "workloads/checkpoint/commit_members.hpp"
 #include "workloads/checkpoint/state_files.hpp"
@@ -133,7 +133,7 @@ class MemberCommits : public Training {
 
   std::string contents(const std::string& file) const {
     std::ifstream stream(directory_ / file, std::ios::binary);
-    return {std::istreambuf_iterator<char>(stream), {}};
+    return rest_of(stream);
   }
   std::set<std::int64_t> files(const std::string& ending, const std::string& folder = "") const {
     std::set<std::int64_t> rounds;

@@ -121,8 +121,7 @@ class RepliesWithoutModel : public Metrics, public ::testing::WithParamInterface
 
 /// One worker pushes nine gradients, three for each update. Two of three replies bring no model.
 TEST_P(RepliesWithoutModel, BringItOnlyWhereItHasChanged) {
-  const Traffic traffic =
-      traffic_of(train_paced(GetParam().algorithm, {1}, 9, GetParam().options, 3, true));
+  const Traffic traffic = traffic_of(train_paced(GetParam().algorithm, {1}, 9, GetParam().options, 3, true));
   EXPECT_EQ(traffic.sent, 9 * job_->model().bytes().count());
   EXPECT_EQ(traffic.received, 3 * job_->model().bytes().count());
 }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/stream_text.hpp"
 #include "tests/sim/training.hpp"
 #include "tests/support/algorithms.hpp"
 
@@ -359,7 +360,7 @@ class RequestingAlgorithms : public ServerExchanges, public ::testing::WithParam
     train_apart(experiment, "pushed",
                 [&](const Journal& journal) { std::ofstream(file) << course_of(journal); });
     std::ifstream course(file);
-    return {std::istreambuf_iterator<char>(course), {}};
+    return rest_of(course);
   }
 };
 

@@ -197,23 +197,22 @@ std::string results_table(const ResultsList& list) {
       return Cell(with_unit(value_or_nan(known), unit));
     };
   };
-  return to_text(Page{.title = "",
-                      .kind = "",
-                      .blocks = {{without_empty_columns(
-                          table_of(pointers_to(list.results),
-                                   {{"Result", [](const ResultRow& row) { return Cell(row.path); }},
-                                    {"World", [](const ResultRow& row) { return Cell(row.world); }, true},
-                                    {"Throughput", value(&StudyResult::throughput, Unit::samples_per_second)},
-                                    {"Step time", value(&StudyResult::step_time_s, Unit::seconds)},
-                                    {"Makespan", value(&StudyResult::makespan_s, Unit::seconds)},
-                                    {"Time to target", value(&StudyResult::time_to_target_s, Unit::seconds)},
-                                    {"Best accuracy",
-                                     [](const ResultRow& row) {
-                                       return Cell(percent(value_or_nan(row.figures.best_accuracy)));
-                                     }},
-                                    {"Best top-5 accuracy", [](const ResultRow& row) {
-                                       return Cell(percent(value_or_nan(row.figures.best_top5_accuracy)));
-                                     }}}))}}});
+  return to_text(
+      Page{.title = "",
+           .kind = "",
+           .blocks = {{without_empty_columns(table_of(
+               pointers_to(list.results),
+               {{"Result", [](const ResultRow& row) { return Cell(row.path); }},
+                {"World", [](const ResultRow& row) { return Cell(row.world); }, true},
+                {"Throughput", value(&StudyResult::throughput, Unit::samples_per_second)},
+                {"Step time", value(&StudyResult::step_time_s, Unit::seconds)},
+                {"Makespan", value(&StudyResult::makespan_s, Unit::seconds)},
+                {"Time to target", value(&StudyResult::time_to_target_s, Unit::seconds)},
+                {"Best accuracy",
+                 [](const ResultRow& row) { return Cell(percent(value_or_nan(row.figures.best_accuracy))); }},
+                {"Best top-5 accuracy", [](const ResultRow& row) {
+                   return Cell(percent(value_or_nan(row.figures.best_top5_accuracy)));
+                 }}}))}}});
 }
 
 std::string results_html(const ResultsList& list) {

@@ -129,8 +129,9 @@ class SvhnPart final : public PartFiles {
                                     fmt::join(one, " x "), fmt::join(extents, " x ")));
     digits_ = file_.numbers("y");
     if (std::ssize(digits_) != extents.back())
-      throw ConfigError(fmt::format("MATLAB file '{}': expected as many digits y as images X, found {} and {}",
-                                    path, digits_.size(), extents.back()));
+      throw ConfigError(
+          fmt::format("MATLAB file '{}': expected as many digits y as images X, found {} and {}", path,
+                      digits_.size(), extents.back()));
   }
 
   std::int64_t samples() const override { return std::ssize(digits_); }

@@ -99,8 +99,9 @@ std::vector<std::byte> MatFile::bytes(const std::string& name, std::int64_t coun
     edge.push_back(is_last ? static_cast<int>(count) : static_cast<int>(variable->dims[axis]));
     size *= static_cast<std::size_t>(edge.back());
   }
-  TANDEM_CHECK(count >= 0 && !edge.empty() && static_cast<std::size_t>(count) <= variable->dims[edge.size() - 1],
-               "count", count);
+  TANDEM_CHECK(
+      count >= 0 && !edge.empty() && static_cast<std::size_t>(count) <= variable->dims[edge.size() - 1],
+      "count", count);
   std::vector<std::byte> bytes(size);
   if (size > 0 && matio().read_data(open_->file, variable.get(), bytes.data(), start.data(), stride.data(),
                                     edge.data()) != 0)

@@ -110,7 +110,7 @@ struct Experiment {
     Bytes cache_capacity{0};  ///< of the first tier, memory
     /// The same in percent of the stored training samples; 0: in bytes. See resolve_cache_capacity().
     double cache_percent = 0.0;
-    Bytes disk_capacity{0};   ///< of the second tier, on the node's disk; 0: none
+    Bytes disk_capacity{0};  ///< of the second tier, on the node's disk; 0: none
     /// How training images are changed each time they are used, by augmentation_options(); empty: unchanged.
     std::map<std::string, OptionValue> augment;
     bool cold = false;          ///< native cache nodes read past the page cache

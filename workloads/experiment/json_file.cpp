@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/stream_text.hpp"
 
 namespace tandem {
 namespace {
@@ -110,7 +111,7 @@ class Place {
 std::string text_of(const std::string& path, const std::string& what) {
   std::ifstream file(path, std::ios::binary);
   if (!file) throw ConfigError(path + ": expected " + what + ", found: " + std::strerror(errno));
-  return {std::istreambuf_iterator<char>(file), {}};
+  return rest_of(file);
 }
 
 }  // namespace

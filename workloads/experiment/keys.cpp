@@ -96,7 +96,8 @@ std::vector<ExperimentKey> workload_keys() {
        "real mathematics gives the same bits in every run on the same device; false: cuDNN tries algorithms "
        "and chooses the fastest"},
       {KEY(workload.initial), file(),
-       "model to start from: a checkpoint; the results of a job, whose last model it is; or a TorchScript file "
+       "model to start from: a checkpoint; the results of a job, whose last model it is; or a TorchScript "
+       "file "
        "with tensors of the same names and shapes. Empty: random initial parameters, drawn from the seed"},
       {KEY(workload.synthetic_parameters), at_least(1), "model synthetic: number of parameters"},
       {KEY(workload.synthetic_forward), at_least(0), "model synthetic: work of the forward pass, per sample"},
@@ -244,7 +245,8 @@ std::vector<ExperimentKey> cache_keys() {
       {"data.cache_capacity",
        [](Experiment& experiment) -> Field { return capacity_field(experiment.data); },
        {},
-       "size of each cache node's cache in memory, its first tier; 20%: a part of the stored training samples "
+       "size of each cache node's cache in memory, its first tier; 20%: a part of the stored training "
+       "samples "
        "of the job, which `tandem show` prints in bytes",
        Shared::with_caches},
       {KEY(data.disk_capacity), at_least(0),

@@ -38,7 +38,8 @@ bool set_background(Experiment::Data& data, const Json& value) {
     data.loaders = value.get<int>();
     return true;
   }
-  const auto word = value.is_string() ? parse_choice<BackgroundReads>(value.get<std::string>()) : std::nullopt;
+  const auto word =
+      value.is_string() ? parse_choice<BackgroundReads>(value.get<std::string>()) : std::nullopt;
   if (word) data.background = *word;
   data.loaders = 0;
   return word.has_value();
@@ -67,9 +68,7 @@ bool set_capacity(Experiment::Data& data, const Json& value) {
 }  // namespace
 
 OwnField background_field(Experiment::Data& data) {
-  const auto get = [&data] {
-    return data.loaders > 0 ? Json(data.loaders) : Json(to_text(data.background));
-  };
+  const auto get = [&data] { return data.loaders > 0 ? Json(data.loaders) : Json(to_text(data.background)); };
   std::string type;
   for (const auto& choice : choice_names<BackgroundReads>) type += std::string(choice.name) + " | ";
   return {.address = &data.background,

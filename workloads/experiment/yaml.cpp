@@ -178,7 +178,7 @@ std::vector<Assignment> read_yaml_value(const std::string& place, const std::str
                                         const std::string& text) {
   const YamlSource own{place + ": key '" + key + "'", false};
   const auto* known = find_experiment_key(key);
-  if (known != nullptr && key_value(*known, {}).is_string()) {
+  if (known != nullptr && takes_text(*known) && key_value(*known, {}).is_string()) {
     if (!is_utf8(text)) throw ConfigError(own.name + ": expected text in UTF-8, found other bytes");
     return {{place, "", key, text}};
   }

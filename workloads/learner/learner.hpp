@@ -97,8 +97,8 @@ struct Checkpoint {
 /// with "model", "step" and "state_dict". Written atomically. Pre: the values are in the layout of `model`.
 /// Errors: WorldError when it cannot be written.
 void save_checkpoint(const std::string& path, const Checkpoint& checkpoint, const ModelDescription& model);
-/// The values in the layout of `model`. Of a TorchScript file, those of its tensors of the same names; step 0.
-/// Errors: ConfigError when missing, corrupt, or of another model than `model` (naming both).
+/// The values in the layout of `model`. Of a TorchScript file, those of its tensors of the same names; step
+/// 0. Errors: ConfigError when missing, corrupt, or of another model than `model` (naming both).
 Checkpoint load_checkpoint(const std::string& path, const ModelDescription& model);
 
 }  // namespace tandem

@@ -88,8 +88,8 @@ at::Tensor ScriptModel::run(const at::Tensor& pixels, bool training) {
   try {
     output = module_.forward({pixels});
   } catch (const std::exception& error) {
-    throw ConfigError("model '" + name_ + "' does not accept images of " + shape_text(pixels.sizes().slice(1)) +
-                      ": " + reason_of(error));
+    throw ConfigError("model '" + name_ + "' does not accept images of " +
+                      shape_text(pixels.sizes().slice(1)) + ": " + reason_of(error));
   }
   const bool fits = output.isTensor() && output.toTensor().dim() == 2 &&
                     output.toTensor().size(0) == pixels.size(0) && output.toTensor().size(1) >= classes_;

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "policies/vocabulary/stream_text.hpp"
 #include "workloads/data/zip_check.hpp"
 #include "workloads/files/whole_file.hpp"
 #include "workloads/learner/script_model.hpp"
@@ -25,7 +26,7 @@ using StateDict = c10::Dict<std::string, at::Tensor>;
 c10::IValue read_archive(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) throw ConfigError("checkpoint '" + path + "' cannot be opened: " + std::strerror(errno));
-  const std::vector<char> bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const std::string bytes = rest_of(file);
   const auto fail = [&](const std::string& reason) {
     throw ConfigError("checkpoint '" + path + "' is corrupt: expected a file of torch.save, found " +
                       std::to_string(bytes.size()) + " other bytes" + reason);
@@ -33,7 +34,7 @@ c10::IValue read_archive(const std::string& path) {
   // libtorch crashes on some damaged files.
   if (const auto error = find_zip_error(path)) fail(" (" + *error + ")");
   try {
-    return torch::jit::pickle_load(bytes);
+    return torch::jit::pickle_load({bytes.begin(), bytes.end()});
   } catch (const std::exception&) {
     fail("");
   }

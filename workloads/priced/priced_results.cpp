@@ -9,8 +9,8 @@
 
 #include "workloads/files/whole_file.hpp"
 #include "workloads/job/plan/worker_scaling.hpp"
-#include "workloads/records/columns.hpp"
 #include "workloads/records/costs.hpp"
+#include "workloads/records/csv_columns.hpp"
 
 namespace tandem::priced {
 namespace {

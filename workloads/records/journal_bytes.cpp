@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "policies/vocabulary/check.hpp"
-#include "workloads/records/columns.hpp"
+#include "workloads/records/csv_columns.hpp"
 
 namespace tandem {
 namespace {

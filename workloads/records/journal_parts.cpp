@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "policies/vocabulary/check.hpp"
-#include "workloads/records/columns.hpp"
+#include "workloads/records/csv_columns.hpp"
 
 namespace tandem {
 namespace {

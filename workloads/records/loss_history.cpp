@@ -6,7 +6,8 @@
 #include <limits>
 
 #include "policies/vocabulary/check.hpp"
-#include "workloads/records/columns.hpp"
+#include "policies/vocabulary/stream_text.hpp"
+#include "workloads/records/csv_columns.hpp"
 
 namespace tandem {
 namespace {
@@ -14,7 +15,7 @@ namespace {
 std::string read_text(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) throw ConfigError(path + ": expected losses.csv of a run with --losses, found no such file");
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  return rest_of(file);
 }
 
 }  // namespace

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <iterator>
 #include <system_error>
 
 #include "policies/vocabulary/check.hpp"
-#include "workloads/records/columns.hpp"
+#include "policies/vocabulary/stream_text.hpp"
+#include "workloads/records/csv_columns.hpp"
 
 namespace tandem {
 namespace {
@@ -28,8 +28,7 @@ void MembershipFile::add(const MembershipRecord& change) {
 void add_to_membership_file(const std::string& directory, const std::vector<MembershipRecord>& changes) {
   const std::string path = path_in(directory);
   std::vector<MembershipRecord> all;
-  if (std::ifstream file(path, std::ios::binary); file)
-    all = from_csv<MembershipRecord>(path, {std::istreambuf_iterator<char>(file), {}});
+  if (std::ifstream file(path, std::ios::binary); file) all = from_csv<MembershipRecord>(path, rest_of(file));
   all.insert(all.end(), changes.begin(), changes.end());
   std::ranges::stable_sort(all, {}, &MembershipRecord::time);
   // The present file stays if the disk is full.

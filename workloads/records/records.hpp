@@ -4,8 +4,8 @@
 
 #include <array>
 #include <cstdint>
-#include <limits>
 #include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -190,8 +190,8 @@ struct GpuRecord {
   std::string limits = {};        ///< why the clock is no higher: words of gpu_limits (gpu_figures.hpp)
 };
 
-/// The records of one rank. Not thread-safe: one per rank, merged at the end of the job. columns.hpp lists
-/// its parts for files, summary.json and the wire between ranks.
+/// The records of one rank. Not thread-safe: one per rank, merged at the end of the job. csv_columns.hpp
+/// lists its parts for files, summary.json and the wire between ranks.
 struct Journal {
   bool keep_decisions = false;
   bool keep_requests = false;

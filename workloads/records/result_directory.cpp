@@ -8,10 +8,11 @@
 #include <type_traits>
 
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/stream_text.hpp"
 #include "workloads/experiment/json_fields.hpp"
 #include "workloads/experiment/json_file.hpp"
-#include "workloads/records/columns.hpp"
 #include "workloads/records/costs.hpp"
+#include "workloads/records/csv_columns.hpp"
 #include "workloads/records/format.hpp"
 #include "workloads/records/jobs_summary.hpp"
 #include "workloads/records/run_fields.hpp"
@@ -58,7 +59,7 @@ void write_file(const fs::path& path, const std::string& text) {
 std::string read_file(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) throw ConfigError(path.string() + ": expected a file of a result directory, found no such file");
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  return rest_of(file);
 }
 
 json read_json(const fs::path& path) { return read_json_file(path.string(), "a file of a result directory"); }

@@ -12,8 +12,8 @@
 
 #include "policies/vocabulary/quantile.hpp"
 #include "workloads/records/cache_rows.hpp"
-#include "workloads/records/columns.hpp"
 #include "workloads/records/costs.hpp"
+#include "workloads/records/csv_columns.hpp"
 #include "workloads/records/data_figures.hpp"
 #include "workloads/records/gpu_figures.hpp"
 #include "workloads/records/metrics.hpp"

@@ -6,7 +6,7 @@
 #include <type_traits>
 
 #include "workloads/experiment/fields.hpp"
-#include "workloads/records/columns.hpp"
+#include "workloads/records/csv_columns.hpp"
 #include "workloads/records/ensemble_fields.hpp"
 #include "workloads/records/money_fields.hpp"
 #include "workloads/records/summary.hpp"

@@ -12,11 +12,11 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <thread>
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/stream_text.hpp"
 
 namespace tandem {
 namespace {
@@ -33,7 +33,7 @@ std::string lock_file_of(const std::string& path) {
 
 std::string own_command() {
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
+  std::string text = rest_of(file);
   if (text.ends_with('\0')) text.pop_back();
   std::ranges::replace(text, '\0', ' ');
   std::ranges::replace(text, '\n', ' ');

@@ -317,8 +317,12 @@ JobDescription read_chakra(TextSource& source) {
   }
   if (job.buckets.empty()) return job;
   job.steps = job.steps_alike = 1;
+  if (computed == 0) {  // no durations
+    for (DescribedBucket& bucket : job.buckets) bucket.ready.reset();
+    return job;
+  }
   const Nanoseconds first = *job.buckets.front().ready;
-  if (computed > 0) job.forward = std::min(forward.value_or(first), first);
+  job.forward = std::min(forward.value_or(first), first);
   job.update = computed - *job.buckets.back().ready;
   return job;
 }

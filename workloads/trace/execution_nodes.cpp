@@ -187,7 +187,7 @@ void ExecutionNodes::number(std::int64_t value, int depth) {
 }
 
 void ExecutionNodes::finish_node() {
-  if (name_ == "record_param_comms") largest_group_ = std::max(largest_group_, group_size_);
+  largest_group_ = std::max(largest_group_, group_size_);
   node_.kind = kind_of(name_);
   if (node_.kind == Kind::collective) node_.collective = collective_kind(name_);
   if (node_.kind != Kind::collective && node_.kind != Kind::gradient) {

@@ -59,21 +59,63 @@ void MetadataReader::number(std::int64_t value, int depth) {
   }
 }
 
+void OuterText::begin(int depth, bool is_list) {
+  if (nodes_depth_ > 0) {
+    nodes_.begin(depth - nodes_depth_);
+  } else if (is_list && depth == 2 && top_key() == "nodes") {
+    nodes_depth_ = depth;
+    has_nodes_ = true;
+  }
+}
+
+void OuterText::end(int depth) {
+  if (nodes_depth_ == 0) return;
+  if (depth > nodes_depth_)
+    nodes_.end(depth - nodes_depth_);
+  else
+    nodes_depth_ = 0;
+}
+
+void OuterText::key(const std::string& key, int depth) {
+  if (nodes_depth_ > 0)
+    nodes_.key(key, depth - nodes_depth_);
+  else
+    metadata_.key(key, depth);
+}
+
+void OuterText::text(const std::string& value, int depth) {
+  if (nodes_depth_ > 0) {
+    nodes_.text(value, depth - nodes_depth_);
+    return;
+  }
+  metadata_.text(value, depth);
+  if (depth == 1) logging_.text(metadata_.key(), value);
+}
+
+void OuterText::number(std::int64_t value, int depth) {
+  if (nodes_depth_ > 0) {
+    nodes_.number(value, depth - nodes_depth_);
+    return;
+  }
+  metadata_.number(value, depth);
+  if (depth == 1) logging_.number(metadata_.key(), value);
+}
+
+std::optional<JobDescription> OuterText::describe() {
+  if (has_nodes_) return nodes_.describe();
+  if (logging_.is_found()) return logging_.describe(file_);
+  return std::nullopt;
+}
+
 JsonEvents::JsonEvents(TextSource& source, TraceBuilder& builder, std::function<void()> progress)
     : source_(source),
       builder_(builder),
       progress_(std::move(progress)),
-      metadata_(builder.metadata()),
-      nodes_(source.name()) {}
-
-std::optional<JobDescription> JsonEvents::describe() {
-  if (has_nodes_) return nodes_.describe();
-  if (logging_.is_found()) return logging_.describe(source_.name());
-  return std::nullopt;
-}
+      outer_(builder.metadata(), source.name()) {}
 
 void JsonEvents::restart() {
-  depth_ = list_depth_ = event_depth_ = nodes_depth_ = collected_depth_ = 0;
+  depth_ = list_depth_ = event_depth_ = collected_depth_ = 0;
+  outer_.restart();
   is_skipped_ = has_args_ = false;
   field_ = Field::other;
   event_.clear();
@@ -101,7 +143,7 @@ bool JsonEvents::start_object(std::size_t) {
   } else if (is_in_event() && depth_ == event_depth_ + 1) {
     has_args_ = field_ == Field::args;
   }
-  if (depth_in_nodes() > 0) nodes_.begin(depth_in_nodes());
+  if (list_depth_ == 0) outer_.begin(depth_, false);
   field_ = Field::other;
   return true;
 }
@@ -114,7 +156,7 @@ bool JsonEvents::end_object() {
     constexpr std::uint64_t often = 1U << 16U;
     if (++events_ % often == 0) progress_();
   }
-  if (depth_in_nodes() > 0) nodes_.end(depth_in_nodes());
+  if (list_depth_ == 0) outer_.end(depth_);
   --depth_;
   field_ = Field::other;
   return true;
@@ -124,8 +166,7 @@ bool JsonEvents::start_array(std::size_t) {
   const bool is_top = depth_ == 0;
   if (collected_depth_ > 0) collect("[");
   begin_nested();
-  if (is_top ||
-      (depth_ == 2 && event_depth_ == 0 && list_depth_ == 0 && metadata_.top_key() == "traceEvents")) {
+  if (is_top || (depth_ == 2 && event_depth_ == 0 && list_depth_ == 0 && outer_.top_key() == "traceEvents")) {
     list_depth_ = depth_;
     has_list_ = true;
     is_list_ = is_list_ || is_top;
@@ -133,11 +174,7 @@ bool JsonEvents::start_array(std::size_t) {
     collected_depth_ = depth_;
     event_.text_of(field_)->assign("[");
   }
-  if (depth_in_nodes() > 0) nodes_.begin(depth_in_nodes());
-  if (depth_ == 2 && nodes_depth_ == 0 && list_depth_ == 0 && metadata_.top_key() == "nodes") {
-    nodes_depth_ = depth_;
-    has_nodes_ = true;
-  }
+  if (list_depth_ == 0) outer_.begin(depth_, true);
   return true;
 }
 
@@ -149,8 +186,7 @@ bool JsonEvents::end_array() {
   } else if (list_depth_ == depth_) {
     list_depth_ = 0;
   }
-  if (depth_in_nodes() > 0) nodes_.end(depth_in_nodes());
-  if (nodes_depth_ == depth_) nodes_depth_ = 0;
+  if (list_depth_ == 0) outer_.end(depth_);
   --depth_;
   return true;
 }
@@ -177,22 +213,14 @@ bool JsonEvents::key(std::string& value) {
       field_ = Field::args;
     return true;
   }
-  if (depth_in_nodes() > 0)
-    nodes_.key(value, depth_in_nodes());
-  else
-    metadata_.key(value, depth_);
+  outer_.key(value, depth_);
   return true;
 }
 
 bool JsonEvents::string(std::string& value) {
   source_.end_token();
-  if (depth_in_nodes() > 0) {
-    nodes_.text(value, depth_in_nodes());
-    return true;
-  }
   if (!is_in_event()) {
-    metadata_.text(value, depth_);
-    if (depth_ == 1) logging_.text(metadata_.key(), value);
+    outer_.text(value, depth_);
     return true;
   }
   if (collected_depth_ > 0) {
@@ -223,19 +251,10 @@ bool JsonEvents::number_unsigned(std::uint64_t value) {
   return integer(static_cast<std::int64_t>(value));
 }
 
-void JsonEvents::outer_number(std::int64_t value) {
-  if (depth_in_nodes() > 0) {
-    nodes_.number(value, depth_in_nodes());
-    return;
-  }
-  metadata_.number(value, depth_);
-  if (depth_ == 1) logging_.number(metadata_.key(), value);
-}
-
 bool JsonEvents::integer(std::int64_t value) {
   source_.end_token();
   if (!is_in_event())
-    outer_number(value);
+    outer_.number(value, depth_);
   else if (collected_depth_ > 0)
     collect(std::to_string(value));
   else if (field_ == Field::time)

@@ -36,6 +36,32 @@ class MetadataReader {
   std::int64_t device_number_ = 0;
 };
 
+/// Receives the tokens outside of events: metadata, nodes of an execution trace, members of DDP's logging
+/// data. `depth`: number of open objects and lists.
+class OuterText {
+ public:
+  /// `file`: for messages.
+  OuterText(Metadata& metadata, const std::string& file) : metadata_(metadata), nodes_(file), file_(file) {}
+
+  void begin(int depth, bool is_list);
+  void end(int depth);
+  void key(const std::string& key, int depth);
+  void text(const std::string& value, int depth);
+  void number(std::int64_t value, int depth);
+  void restart() { nodes_depth_ = 0; }
+  const std::string& top_key() const { return metadata_.top_key(); }
+  /// The job of an execution trace, or of DDP's logging data. Nothing for other texts.
+  std::optional<JobDescription> describe();
+
+ private:
+  MetadataReader metadata_;
+  ExecutionNodes nodes_;
+  DdpLogging logging_;
+  std::string file_;
+  int nodes_depth_ = 0;  ///< of the list of nodes; 0: not in it
+  bool has_nodes_ = false;
+};
+
 /// Errors: ConfigError for text that is nested too deeply.
 class JsonEvents {
  public:
@@ -47,7 +73,7 @@ class JsonEvents {
   bool has_events() const { return has_list_; }
   bool is_list() const { return is_list_; }
   /// The job of a text without events: an execution trace, or DDP's logging data. Nothing for other texts.
-  std::optional<JobDescription> describe();
+  std::optional<JobDescription> describe() { return outer_.describe(); }
 
   // What nlohmann-json's parser calls; false ends the parsing.
   bool null() { return end_value(); }
@@ -66,9 +92,6 @@ class JsonEvents {
 
  private:
   bool is_in_event() const { return event_depth_ > 0 && depth_ >= event_depth_; }
-  /// Below the list of nodes; 0: not in it.
-  int depth_in_nodes() const { return nodes_depth_ > 0 ? depth_ - nodes_depth_ : 0; }
-  void outer_number(std::int64_t value);
   bool integer(std::int64_t value);
   bool end_value();
   void begin_nested();
@@ -78,21 +101,17 @@ class JsonEvents {
   TraceBuilder& builder_;
   std::function<void()> progress_;
   Event event_;
-  MetadataReader metadata_;
-  ExecutionNodes nodes_;
-  DdpLogging logging_;
+  OuterText outer_;
   std::uint64_t events_ = 0;
   int depth_ = 0;            ///< open objects and lists
   int list_depth_ = 0;       ///< of the list of events; 0: not in it
   int event_depth_ = 0;      ///< of the event; 0: in none
-  int nodes_depth_ = 0;      ///< of the list of nodes; 0: not in it
   int collected_depth_ = 0;  ///< of the list that is collected as text; 0: none
   Field field_ = Field::other;
   bool is_skipped_ = false;  ///< only the number of this event is read
   bool has_args_ = false;    ///< the object that is open in the event is "args"
   bool has_list_ = false;
   bool is_list_ = false;  ///< the text is a list of events
-  bool has_nodes_ = false;
 };
 
 }  // namespace tandem::trace

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "policies/sync/asynchronous/algorithms.hpp"
-#include "policies/sync/common/barrier.hpp"
 #include "policies/sync/common/entry_parts.hpp"
 #include "policies/sync/common/push_server.hpp"
+#include "policies/sync/common/round_barrier.hpp"
 
 namespace tandem::sync {
 namespace {

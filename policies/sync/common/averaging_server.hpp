@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "policies/sync/common/barrier.hpp"
 #include "policies/sync/common/push_server.hpp"
+#include "policies/sync/common/round_barrier.hpp"
 #include "policies/sync/common/weights.hpp"
 
 namespace tandem::sync {

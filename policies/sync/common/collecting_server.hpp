@@ -1,7 +1,7 @@
 // The server side of K-batch-sync and Rennala SGD. It collects gradients of the current model from any
 // worker. A fixed number of them makes one update. Gradients of older models are dropped. Every push is
-// answered immediately, so no worker waits. The answer to a gradient of the current model that makes no update
-// is without the model. The weight of a gradient is the number of its samples, as in BSP and K-sync.
+// answered immediately, so no worker waits. The answer to a gradient of the current model that makes no
+// update is without the model. The weight of a gradient is the number of its samples, as in BSP and K-sync.
 #pragma once
 
 #include <string>

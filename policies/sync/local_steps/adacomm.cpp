@@ -6,10 +6,10 @@
 #include <functional>
 #include <map>
 
-#include "policies/sync/common/barrier.hpp"
 #include "policies/sync/common/entry_parts.hpp"
 #include "policies/sync/common/local_steps_worker.hpp"
 #include "policies/sync/common/push_server.hpp"
+#include "policies/sync/common/round_barrier.hpp"
 #include "policies/sync/common/weights.hpp"
 #include "policies/sync/local_steps/algorithms.hpp"
 

@@ -23,8 +23,8 @@
 #include <string>
 #include <utility>
 
-#include "policies/sync/common/barrier.hpp"
 #include "policies/sync/common/entry_parts.hpp"
+#include "policies/sync/common/round_barrier.hpp"
 #include "policies/sync/common/weights.hpp"
 #include "policies/sync/local_steps/algorithms.hpp"
 
@@ -217,8 +217,8 @@ class EsyncServer final : public ServerPolicy {
     for (int worker = 0; worker < static_cast<int>(records_.size()); ++worker) set_pace(worker);
   }
 
-  /// With another step than these, this worker's push would arrive after the slowest worker's. A report before
-  /// a step asks about the step after it.
+  /// With another step than these, this worker's push would arrive after the slowest worker's. A report
+  /// before a step asks about the step after it.
   bool is_ready(int worker, int steps) const {
     if (by_pace_.empty()) return true;
     const int slowest = by_pace_.begin()->second;

@@ -3,9 +3,9 @@
 // gradients of the current model have arrived; the later ones are dropped, and their workers continue from
 // the new model. A late worker finishes its step first (nothing interrupts a step). The papers' number of
 // backup workers, about 4 to 5 % of all, was not checked, so by default there is none.
-#include "policies/sync/common/barrier.hpp"
 #include "policies/sync/common/entry_parts.hpp"
 #include "policies/sync/common/push_server.hpp"
+#include "policies/sync/common/round_barrier.hpp"
 #include "policies/sync/common/weights.hpp"
 #include "policies/sync/rounds/algorithms.hpp"
 

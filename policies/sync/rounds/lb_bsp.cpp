@@ -7,9 +7,9 @@
 #include <cstddef>
 #include <utility>
 
-#include "policies/sync/common/barrier.hpp"
 #include "policies/sync/common/entry_parts.hpp"
 #include "policies/sync/common/push_server.hpp"
+#include "policies/sync/common/round_barrier.hpp"
 #include "policies/sync/rounds/algorithms.hpp"
 
 namespace tandem::sync {

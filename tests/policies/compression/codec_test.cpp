@@ -44,7 +44,7 @@ TEST_P(Compressions, TakeEverySizeAndFillEveryElement) {
         ASSERT_TRUE(std::isfinite(value));
         ASSERT_NE(value, -77.0F) << "an element was not written";
       }
-      EXPECT_LT(codec->message_bytes(), 4 * std::ssize(values) + 16);
+      EXPECT_LE(codec->message_bytes(), 4 * std::ssize(values) + 16);
     }
 }
 
@@ -213,7 +213,8 @@ TEST(CompressionLengths, AreThoseOfTheTable) {
         << length.method;
 }
 
-/// Signs and exponents of normal values have about 4 bits of information, of 9; their other 23 bits are noise.
+/// Signs and exponents of normal values have about 4 bits of information, of 9; their other 23 bits are
+/// noise.
 TEST(Lossless, PacksWhatIsAlikeAndKeepsEveryBit) {
   Rng random(11);
   const Shapes shapes = {{64, 64}, {1, 64}};
@@ -232,8 +233,8 @@ TEST(Lossless, PacksWhatIsAlikeAndKeepsEveryBit) {
   };
   EXPECT_NEAR(length_of(normal), 0.85, 0.03);
   EXPECT_LT(length_of(same), 0.01);
-  EXPECT_EQ(length_of(noise), 1.0 + 1.0 / static_cast<double>(elements)) << "as it is, after its length";
-  EXPECT_EQ(codec->expected_bytes(), 4 + 13980) << "0.84 of 4 x 4,160 bytes, in whole floats";
+  EXPECT_EQ(length_of(noise), 1.0 + 4.0 / static_cast<double>(elements)) << "as it is, after its lengths";
+  EXPECT_EQ(codec->expected_bytes(), 16 + 13980) << "0.84 of 4 x 4,160 bytes, in whole floats";
 }
 
 }  // namespace TANDEM_FILE

@@ -1,13 +1,12 @@
 // The barrier and the clocks of servers: which workers they release, against simple models, and the cost of a
 // push with many workers.
-#include "policies/sync/common/barrier.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <vector>
 
 #include "policies/sync/common/clocks.hpp"
+#include "policies/sync/common/round_barrier.hpp"
 #include "policies/vocabulary/rng.hpp"
 #include "tests/support/seeds.hpp"
 

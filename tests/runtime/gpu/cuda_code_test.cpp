@@ -15,6 +15,8 @@
 #include <string_view>
 #include <vector>
 
+#include "policies/vocabulary/stream_text.hpp"
+
 namespace tandem {
 namespace TANDEM_FILE {
 
@@ -114,7 +116,7 @@ std::vector<std::string> functions_with_frames(std::string_view elf, int& functi
 
 std::string library() {
   std::ifstream file(TANDEM_CUDA_LIBRARY, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  return rest_of(file);
 }
 
 /// The architectures of CMAKE_CUDA_ARCHITECTURES, "80-real,90": "sm_80" for a program, "compute_90" for PTX.

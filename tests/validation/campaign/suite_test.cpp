@@ -14,6 +14,7 @@
 #include "policies/collectives/schedule.hpp"
 #include "policies/sync/policy.hpp"
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/stream_text.hpp"
 #include "tests/support/suite_file.hpp"
 #include "validation/campaign/suite_file.hpp"
 
@@ -200,7 +201,7 @@ TEST(ShippedSuites, AreRead) {
   for (const auto& file : std::filesystem::directory_iterator(source + "/validation/suites")) {
     SCOPED_TRACE(file.path());
     std::ifstream text(file.path());
-    const std::string all{std::istreambuf_iterator<char>(text), {}};
+    const std::string all = rest_of(text);
     if (all.find("\nexperiments:") == std::string::npos) continue;
     ++suites;
     EXPECT_GE(load_suite(file.path()).configurations.size(), 4U);

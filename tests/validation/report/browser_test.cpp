@@ -12,6 +12,7 @@
 #include <sstream>
 #include <tuple>
 
+#include "policies/vocabulary/stream_text.hpp"
 #include "tests/support/made_study.hpp"
 #include "tests/support/member_results.hpp"
 #include "tests/support/synthetic_results.hpp"
@@ -34,7 +35,7 @@ using testing::synthetic_variant;
 
 std::string read(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  return rest_of(file);
 }
 
 std::string page_of(const std::vector<VariantResults>& variants) {

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "policies/vocabulary/stream_text.hpp"
 #include "tests/support/synthetic_results.hpp"
 #include "validation/page/pieces.hpp"
 #include "validation/report/report_page.hpp"
@@ -37,7 +38,7 @@ json document_of(const std::vector<VariantResults>& variants) { return to_json(r
 
 std::string read(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  return rest_of(file);
 }
 
 TEST(ReportDocument, ContainsTheResultsOfTheComparison) {

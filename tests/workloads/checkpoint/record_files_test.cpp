@@ -14,7 +14,7 @@
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/rng.hpp"
 #include "tests/support/temporary_folder.hpp"
-#include "workloads/records/columns.hpp"
+#include "workloads/records/csv_columns.hpp"
 
 namespace tandem {
 namespace TANDEM_FILE {

@@ -29,8 +29,8 @@ constexpr std::int32_t of_doubles = 6, of_bytes = 9, of_words = 13;  // classes 
 /// An array whose numbers are stored as bytes.
 std::string array(const std::string& name, std::int32_t kind, const std::vector<std::int32_t>& extents,
                   const std::string& content) {
-  return element(14, element(6, words({kind, 0})) + element(5, words(extents)) + element(1, name) +
-                         element(2, content));
+  return element(
+      14, element(6, words({kind, 0})) + element(5, words(extents)) + element(1, name) + element(2, content));
 }
 
 /// As MATLAB writes it.

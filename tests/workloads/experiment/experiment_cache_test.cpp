@@ -111,11 +111,17 @@ TEST_F(CacheKeys, CapacityMayBeAPartOfTheStoredSamples) {
 }
 
 TEST_F(CacheKeys, BackgroundIsAWordOrANumberOfLoaders) {
+  const auto given = [&](const std::string& text) {
+    return load(stored("cache: hoard"), {{"data.background", text}}).data;
+  };
+  EXPECT_EQ(given("4").loaders, 4);
+  EXPECT_EQ(given("while-computing").background, BackgroundReads::while_computing);
   for (const char* text : {"0", "1025", "always", "2.5"})
-    EXPECT_EQ(error_of(stored(std::string("cache: hoard, background: ") + text)),
-              "lab.yaml:4: key 'data.background': expected idle | while-computing | integer >= 1 and <= 1024, "
-              "found '" +
-                  std::string(text) + "'");
+    EXPECT_EQ(
+        error_of(stored(std::string("cache: hoard, background: ") + text)),
+        "lab.yaml:4: key 'data.background': expected idle | while-computing | integer >= 1 and <= 1024, "
+        "found '" +
+            std::string(text) + "'");
 }
 
 TEST_F(CacheKeys, ReadsInTheBackgroundWaitOnlyWhereThereAreSome) {

@@ -22,7 +22,8 @@ TEST(MeasuredBuckets, MayNameTheShapesOfTheirGradients) {
   EXPECT_EQ(bucket.launched, Seconds(0));
   EXPECT_THAT(bucket.tensors, ElementsAre(ElementsAre(2, 3, 3), ElementsAre(6, 1)));
   EXPECT_THAT(parse_bucket("96B 30ms 40ms 24x1", "here").tensors, ElementsAre(ElementsAre(24, 1)));
-  for (const std::string text : {"96B 30ms 2x3x3 6x1", "96B 30ms 40ms 24x1", "96B 30ms 40ms", "96B 30ms"})
+  for (const std::string text :
+       {"96B 0.03s 2x3x3 6x1", "96B 0.03s 0.04s 24x1", "96B 0.03s 0.04s", "96B 0.03s"})
     EXPECT_EQ(to_text(parse_bucket(text, "here")), text);
 }
 

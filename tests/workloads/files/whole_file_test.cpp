@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/stream_text.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace tandem {
@@ -17,7 +18,7 @@ class WholeFile : public ::testing::Test {
  protected:
   static std::string contents(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
+    return rest_of(file);
   }
   std::ptrdiff_t files() const {
     return std::distance(std::filesystem::directory_iterator(folder_.path()), {});

@@ -16,9 +16,10 @@
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/quantile.hpp"
 #include "policies/vocabulary/rng.hpp"
+#include "policies/vocabulary/stream_text.hpp"
 #include "tests/support/paths.hpp"
 #include "tests/support/seeds.hpp"
-#include "workloads/records/columns.hpp"
+#include "workloads/records/csv_columns.hpp"
 #include "workloads/records/metrics.hpp"
 #include "workloads/records/result_directory.hpp"
 #include "workloads/records/summary.hpp"
@@ -139,7 +140,8 @@ TEST(Csv, OlderFilesMayLackTheLastColumn) {
   ASSERT_EQ(records.size(), 1U);
   EXPECT_EQ(records.front().loss, 1.25);
   EXPECT_TRUE(std::isnan(records.front().top5_accuracy));
-  const std::string half = "round,samples,checkpoint_time_s,time_s,accuracy,loss,top5_accuracy\n3,64,1.5,2.25,0.5,1\n";
+  const std::string half =
+      "round,samples,checkpoint_time_s,time_s,accuracy,loss,top5_accuracy\n3,64,1.5,2.25,0.5,1\n";
   EXPECT_THROW(from_csv<EvaluationRecord>("evaluations.csv", half), ConfigError);
 }
 
@@ -276,7 +278,7 @@ TEST(Summary, WarnsOfChangesThatComeFasterThanRounds) {
 
 TEST(Documentation, NamesEveryFileColumnAndKey) {
   std::ifstream file(testing::source_folder() + "/workloads/records/README.md");
-  const std::string page(std::istreambuf_iterator<char>(file), {});
+  const std::string page = rest_of(file);
   const auto expect_named = [&](const std::string& name) { EXPECT_THAT(page, HasSubstr('`' + name + '`')); };
   const Journal journal;
   visit_lists(journal, [&](const char* csv, bool, const auto& records) {

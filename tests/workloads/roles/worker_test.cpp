@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "policies/vocabulary/stream_text.hpp"
 #include "tests/support/apart_device.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -122,7 +123,7 @@ class WorkerAlone : public ::testing::Test {
   }
   std::string model() const {
     std::ifstream file(folder_.path() / "model.pt", std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
+    return rest_of(file);
   }
   std::string last(const std::string& call) const { return call + " " + std::to_string(last_bucket_); }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/stream_text.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "tests/workloads/trace/made_trace.hpp"
 #include "workloads/trace/breakdown.hpp"
@@ -30,7 +31,7 @@ std::string packed(const std::string& text) {
   gzwrite(file, text.data(), static_cast<unsigned>(text.size()));
   gzclose(file);
   std::ifstream stream(path, std::ios::binary);
-  return std::string(std::istreambuf_iterator<char>(stream), {});
+  return rest_of(stream);
 }
 
 std::vector<Trace> read(const std::string& name, const std::string& bytes) {

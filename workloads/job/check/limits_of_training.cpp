@@ -203,7 +203,8 @@ std::vector<Limit> of_exchanges() {
          [=](All all) { return exchanges_by_key(all) && overlaps_forward(all); }}}},
       {Kind::value,
        "messages of lossless have lengths of their own, and an all-reduce takes equal ones",
-       {{"sync.compression", "another one, or sync.over server", "sync.compression=lossless sync.over=all-reduce",
+       {{"sync.compression", "another one, or sync.over server",
+         "sync.compression=lossless sync.over=all-reduce",
          [](All all) {
            return all.is_over(Route::all_reduce) &&
                   all.chosen.compression->sharing == compression::Sharing::none;

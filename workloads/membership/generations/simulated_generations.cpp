@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/stream_text.hpp"
 #include "workloads/checkpoint/restart_point.hpp"
 #include "workloads/checkpoint/state_files.hpp"
 #include "workloads/membership/generations/drawn_machines.hpp"
@@ -39,7 +40,7 @@ WrittenRun read_run(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::string line;
   std::getline(file, line);
-  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  const std::string bytes = rest_of(file);
   return {json::parse(line), journal_from_bytes(std::as_bytes(std::span(bytes)))};
 }
 

@@ -270,7 +270,8 @@ std::vector<Record> from_csv(const std::string& file, std::string text) {
   const Record blank{};
   Columns<Record>::visit(blank, [&](const std::string& name, const auto&) {
     names.push_back(name);
-    if (std::string before = earlier_name<Record>(name); !before.empty()) earlier.push_back(std::move(before));
+    if (std::string before = earlier_name<Record>(name); !before.empty())
+      earlier.push_back(std::move(before));
   });
   csv::Reader reader(file, std::move(text), std::move(names), earlier);
   std::vector<Record> records;

@@ -204,8 +204,13 @@ class Lives {
     const std::size_t first = best();
     std::vector<planning::Outcome> outcomes;
     const int draws = is_certain_[first] ? 1 : first_draws;
-    for (int draw = 0; draw < draws; ++draw)
+    int missed = 0;
+    for (int draw = 0; draw < draws; ++draw) {
       outcomes.push_back(jobs_[first]->outcome(seed_of("plan", draw), change));
+      missed += goal_.is_met_by(outcomes.back()) ? 0 : 1;
+      // The others could not make it meet the goal. Lives that never end take long.
+      if (missed > 0 && planning::wilson(draws - missed, draws).low < goal_.confidence) return false;
+    }
     const planning::Figures changed = planning::figures_of(outcomes, goal_, is_certain_[first]);
     if (!changed.meets_goal) return false;
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
@@ -222,10 +227,12 @@ class Lives {
       figures_.push_back(planning::figures_of(outcomes_[i], goal_, is_certain_[i]));
   }
 
-  /// No other one that meets the goal costs about as much as the best.
+  /// No other one that meets the goal costs about as much as the best, or none is near the goal.
   bool is_clear() const {
     const std::size_t first = best();
-    if (!is_met()) return false;
+    if (!is_met())
+      return std::ranges::all_of(
+          figures_, [&](const planning::Figures& of) { return of.within_interval.high < goal_.confidence; });
     for (std::size_t i = 0; i < jobs_.size(); ++i)
       if (i != first && figures_[i].meets_goal && !planning::differ(outcomes_[i], outcomes_[first]))
         return false;

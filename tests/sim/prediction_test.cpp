@@ -189,6 +189,7 @@ TEST_F(Lives, InPlaceTheOthersContinue) {
 TEST_F(Lives, AllStartAgainFromTheLastCommit) {
   made_.recovery.mode = RecoveryMode::restart;
   made_.recovery.policy = "restart";
+  made_.recovery.least = 4;  // The others wait for the machine.
   made_.recovery.launch = Seconds(2);
   made_.checkpoint.policy = "fixed";
   made_.checkpoint.options = {{"interval", 2.0}};

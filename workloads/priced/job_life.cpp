@@ -121,12 +121,16 @@ class Course {
   // ---- Starting again ----
 
   Life generations() {
+    std::optional<RestartSteward> steward;
     try {
-      RestartSteward steward(machines(), make_recovery_policy(job_), hosts_);
-      return generations(steward);
+      steward.emplace(machines(), make_recovery_policy(job_), hosts_);
+      run_generations(*steward);
     } catch (const WorldError& error) {
-      return give_up(error.what(), last_);
+      life_.gave_up = error.what();
     }
+    // Once: it has the rows of all generations.
+    if (steward) life_.journal.membership = steward->membership();
+    return ended(last_);
   }
 
  private:
@@ -140,7 +144,8 @@ class Course {
     return {job_.spec().experiment.transience, std::move(fates), hosts_.size()};
   }
 
-  Life generations(RestartSteward& steward) {
+  /// Until last_.
+  void run_generations(RestartSteward& steward) {
     Seconds began{0.0};
     std::optional<Seconds> launched;
     std::int64_t round = 0;
@@ -151,21 +156,22 @@ class Course {
       const Seconds start = began + (round > 0 ? commit_.read : Seconds(0.0));
       const Seconds done = start + time_of(duration, round, setting_.rounds);
       const auto& end = steward.end_of_generation();
-      life_.journal.membership = steward.membership();
       if (!end || done <= end->at) {
         train(steward.members(), start, duration, round, setting_.rounds);
-        return ended(done);
+        last_ = done;
+        return;
       }
+      last_ = end->at;
       const std::int64_t kept = committed_by(end->at - start, duration, round);
       train(steward.members(), start, duration, round, kept);
       lose(steward.members(), (end->at - start - time_of(duration, round, kept)) / with_commits(duration));
       round = kept;
       life_.generations.back().ended = describe(*end);
-      if (number >= job_.spec().experiment.recovery.restarts)
-        return give_up("the job gives up: it starts again more than " + std::to_string(number) +
-                           " times (recovery.restarts)",
-                       end->at);
-      last_ = end->at;
+      if (number >= job_.spec().experiment.recovery.restarts) {
+        life_.gave_up = "the job gives up: it starts again more than " + std::to_string(number) +
+                        " times (recovery.restarts)";
+        return;
+      }
       launched = steward.begin_next();
       began = *launched + launch_time_of(job_);
     }
@@ -286,7 +292,7 @@ class Course {
   std::uint64_t seed_;
   Change change_;
   std::vector<std::string> hosts_;  ///< by slot
-  Seconds last_{0.0};               ///< when the last generation ended
+  Seconds last_{0.0};               ///< when the last generation ended, of a job that starts again
   Life life_ = {};
 };
 

@@ -51,6 +51,9 @@ class Stays {
  public:
   Stays(const RunInfo& info, const Journal& journal, Seconds makespan)
       : info_(info), journal_(journal), makespan_(makespan) {
+    for (const auto& change : journal.membership)
+      if (change.event == "requested") requests_[{change.slot, change.host}].push_back(change.time);
+    for (auto& [of, times] : requests_) std::ranges::sort(times);
     // The records of other jobs are warnings.
     departs_ = info.experiment.transience.may_depart() && !journal.membership.empty();
     if (departs_) add_workers();
@@ -125,17 +128,17 @@ class Stays {
   }
 
   std::optional<Seconds> request_before(int slot, const std::string& host, Seconds ready) const {
-    std::optional<Seconds> last;
-    for (const auto& change : journal_.membership)
-      if (change.event == "requested" && change.slot == slot && change.host == host && change.time <= ready)
-        last = change.time;
-    return last;
+    const auto found = requests_.find({slot, host});
+    if (found == requests_.end()) return std::nullopt;
+    const auto later = std::ranges::upper_bound(found->second, ready);
+    return later == found->second.begin() ? std::nullopt : std::optional(*std::prev(later));
   }
 
   const RunInfo& info_;
   const Journal& journal_;
   Seconds makespan_;
   bool departs_ = false;
+  std::map<std::pair<int, std::string>, std::vector<Seconds>> requests_;  ///< by slot and host, ascending
   std::set<std::string> hosts_of_others_;
   std::vector<Stay> stays_;
 };
@@ -163,16 +166,19 @@ class Activity {
   /// Between the last step that was kept and the departure or death that ended a launch of the job.
   void find_lost(const Journal& journal, Seconds makespan) {
     const auto& launches = info_.generations;
+    if (launches.size() < 2) return;
+    std::vector<Seconds> departures;
+    for (const auto& change : journal.membership)
+      if (change.event == "departed" && (change.slot < 0 || !in_place_)) departures.push_back(change.time);
+    std::ranges::sort(departures);
     for (std::size_t i = 0; i + 1 < launches.size(); ++i) {
       const LaunchRecord& next = launches[i + 1];
       const Seconds began = launches[i].began.value_or(launches[i].launched.value_or(Seconds(0)));
       const Seconds launched = next.launched.value_or(next.began.value_or(makespan));
       Seconds kept = began;
       for (const auto& interval : parts_of(training_, {began, launched})) kept = interval.end;
-      Seconds end = launched;
-      for (const auto& change : journal.membership)
-        if (change.event == "departed" && (change.slot < 0 || !in_place_) && change.time > kept)
-          end = std::min(end, change.time);
+      const auto next_one = std::ranges::upper_bound(departures, kept);
+      const Seconds end = next_one == departures.end() ? launched : std::min(launched, *next_one);
       if (end > kept) lost_.push_back({kept, end});
     }
     lost_ = united(std::move(lost_));

@@ -297,7 +297,7 @@ std::string vary_text(const std::vector<validation::StudyResult>& results) {
   std::string text;
   for (const auto& result : results) {
     if (result.failed()) continue;
-    text += fmt::format("{:<32} {:<6} {:>10}", place_of(result), result.experiment.sync.compression,
+    text += fmt::format("{:<32} {:<9} {:>10}", place_of(result), result.experiment.sync.compression,
                         ms(result.step_time_s));
     const auto before = own.find(place_of(result));
     if (before != own.end() && result.step_time_s != before->second) {

@@ -134,7 +134,11 @@ void JsonEvents::begin_nested() {
 }
 
 bool JsonEvents::start_object(std::size_t) {
-  if (collected_depth_ > 0) collect("{");
+  if (collected_depth_ > 0) {
+    collect("{");
+    begin_nested();
+    return true;
+  }
   begin_nested();
   if (list_depth_ > 0 && depth_ == list_depth_ + 1) {
     event_depth_ = depth_;
@@ -150,6 +154,11 @@ bool JsonEvents::start_object(std::size_t) {
 
 bool JsonEvents::end_object() {
   source_.end_token();
+  if (collected_depth_ > 0) {
+    event_.text_of(field_)->append("}");
+    --depth_;
+    return true;
+  }
   if (is_in_event() && depth_ == event_depth_) {
     builder_.add(event_);
     event_depth_ = 0;

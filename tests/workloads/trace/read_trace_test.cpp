@@ -218,6 +218,9 @@ std::vector<Trap> traps_of_values() {
          EXPECT_EQ(trace.text(trace.host[0].shapes), "[[8,1024],[]]");
          EXPECT_EQ(trace.text(trace.host[0].types), "[\"float\",\"Scalar\"]");
        }},
+      {"objects in a list of an argument",
+       R"([{"ph": "X", "cat": "kernel", "name": "k", "ts": 4, "dur": 1, "args": {"grid": [1, {"a": {}, "b": 2}, 3]}}])",
+       [](const Trace& trace) { EXPECT_EQ(trace.device.size(), 1U); }},
       {"a top-level list of events",
        "[" + std::string(R"({"ph": "X", "cat": "kernel", "name": "k", "ts": 4, "dur": 1})") + "]",
        [](const Trace& trace) {

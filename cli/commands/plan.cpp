@@ -243,6 +243,7 @@ class Lives {
     LivedConfiguration lived{.number = numbers_[i], .figures = {}};
     const int draws = is_certain_[i] ? 1 : lives;
     std::vector<planning::Outcome> outcomes;
+    std::int64_t departures = 0;
     for (int draw = 0; draw < draws; ++draw) {
       const PlannedJob::Paid paid = jobs_[i]->live(seed_of("plan, fresh", draw));
       const bool ended = paid.life.gave_up.empty();
@@ -254,8 +255,9 @@ class Lives {
       const auto uses = paid.ledger.uses();
       lived.uses += {uses.useful.dollars() / draws, uses.wasted.dollars() / draws,
                      uses.idle.dollars() / draws, uses.waiting.dollars() / draws};
-      lived.departures += static_cast<double>(paid.life.departures) / draws;
+      departures += paid.life.departures;
     }
+    lived.departures = static_cast<double>(departures) / draws;
     lived.figures = planning::figures_of(outcomes, goal_, is_certain_[i]);
     return lived;
   }

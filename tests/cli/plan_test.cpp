@@ -135,7 +135,7 @@ TEST_F(Plan, LivesTwiceAsLongAreInterruptedAsOftenAsByHand) {
     const json row =
         plan(
             ": spot' --max-machines 1 --set recovery.mode=restart --set recovery.policy=restart "
-            "--set recovery.restarts=1000 --set checkpoint.policy=fixed --set checkpoint.options.interval=10 "
+            "--set recovery.restarts=20 --set checkpoint.policy=fixed --set checkpoint.options.interval=10 "
             "--set transience.detect=0 --set transience.lifetime=fixed --set 'transience.options={time: " +
             std::to_string(life_s) + "}'")
             .at("rows")
@@ -171,6 +171,9 @@ TEST_F(Plan, AGoalThatNobodyMeetsEndsWithTheNearest) {
   EXPECT_EQ(late.exit_code, 3) << late.output;
   EXPECT_THAT(late.output, HasSubstr("No way meets 5s with confidence 0.95. The nearest costs $"));
   EXPECT_TRUE(std::filesystem::exists(line_.folder() / "late" / "table.csv"));
+  // Out of reach: more lives would not tell more.
+  std::ifstream file(line_.folder() / "late" / "plan.json");
+  EXPECT_EQ(json::parse(file).at("draws"), 200);
   const auto poor = line_.tandem("plan job.yaml --offers offers.csv --budget 0.0001 --out poor");
   EXPECT_EQ(poor.exit_code, 3) << poor.output;
   EXPECT_THAT(poor.output, HasSubstr("the budget buys "));

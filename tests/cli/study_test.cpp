@@ -175,7 +175,7 @@ TEST_F(LongStudy, EachPartOfICacheShortensAJobWhoseStoreIsTheLimit) {
   std::map<std::string, double> makespans;
   const json report = read(line_.folder() / "parts" / "report.json");
   for (const json& own : report.at("configurations"))
-    if (own.at("group") == "cache_capacity=10%") makespans[own.at("algorithm")] = own.at("makespan_s");
+    if (own.at("group") == "cache_capacity=10_") makespans[own.at("algorithm")] = own.at("makespan_s");
   const double whole = makespans.at("whole");
   for (const char* without : {"when-idle", "no-packages", "no-substitution", "no-L-cache"})
     EXPECT_GT(makespans.at(without), 1.03 * whole) << without;

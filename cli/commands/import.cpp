@@ -121,7 +121,8 @@ ImportedJob imported_job(const std::string& file, const std::string& gpu, const 
           .gpu = printable(gpu),
           .device = device_of(gpu, options),
           .model = options.model,
-          .step = {}};
+          .step = {},
+          .has_step_time = !options.step_time.empty()};
 }
 
 /// Errors: ConfigError where the trace does not say enough.

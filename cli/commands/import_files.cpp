@@ -76,8 +76,9 @@ std::string workload_text(const ImportedJob& job) {
                     ms(step.update));
   if (step.is_launch_bound())
     text += fmt::format(
-        "  # Measured under the profiler, which slows launches: in which the processor launches a step.\n"
+        "  # Measured under the profiler, {}: in which the processor launches a step.\n"
         "  measured_host: {}\n",
+        job.has_step_time ? "shortened to the step's time without it" : "which slows launches",
         ms(step.host));
   return text;
 }
@@ -109,8 +110,9 @@ std::string physics_text(const trace::TracedJob& step) {
 }
 
 /// The two bounds of a launch-bound job. What the processor takes is not slower while messages move.
-std::string variants_text(const trace::TracedJob& step) {
-  if (!step.is_launch_bound()) return "";
+std::string variants_text(const ImportedJob& job) {
+  const auto& step = job.step;
+  if (!step.is_launch_bound() || job.has_step_time) return "";
   const std::string slowdown = step.slowdown && *step.slowdown > 1.0
                                    ? fmt::format(", physics.overlap_slowdown: {:.2f}", *step.slowdown)
                                    : "";
@@ -143,7 +145,7 @@ std::string imported_experiment_text(const ImportedJob& job, const std::string& 
       "\n{5}\n{6}"
       "stop: {{rounds: 20}}\n{7}",
       job.name, job.gpu.empty() ? "a GPU" : job.gpu, job.source, platform_file, workload_text(job),
-      sync_text(job.step), physics_text(job.step), variants_text(job.step));
+      sync_text(job.step), physics_text(job.step), variants_text(job));
 }
 
 std::string imported_platform_text(const ImportedJob& job) {

@@ -18,6 +18,7 @@ struct ImportedJob {
   std::string device;  ///< of the catalogue
   std::string model;   ///< of the catalogue, where the trace has no buckets; else empty
   trace::TracedJob step;
+  bool has_step_time = false;  ///< the step's time without the profiler is known: one number, not two bounds
 };
 
 /// With comments that say what is measured and what is assumed. `platform_file` as seen from it.

@@ -183,6 +183,10 @@ TEST(Import, WritesAnExperimentThatIsSimulatedUnedited) {
   EXPECT_THAT(answer.output,
               AllOf(HasSubstr("4-a100-25Gbps.xml"), HasSubstr("results/job/4-a100-25Gbps/simulated"),
                     HasSubstr("launch-bound: between"), HasSubstr("--step-time")));
+  // With the step's time there is one number, not two bounds.
+  EXPECT_EQ(line.tandem("import trace.json --out known.yaml --step-time 90ms").exit_code, 0);
+  EXPECT_THAT(line.shell("cat known.yaml").output,
+              AllOf(HasSubstr("measured_host"), Not(HasSubstr("gpu-alone"))));
   const auto again = line.tandem("import trace.json --out job.yaml");
   EXPECT_EQ(again.exit_code, 2);
   EXPECT_THAT(again.output, HasSubstr("already exists"));

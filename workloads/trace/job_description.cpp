@@ -17,6 +17,11 @@ std::string lower(std::string text) {
   return text;
 }
 
+std::string text_in_ms(Nanoseconds time) {
+  constexpr double nanoseconds_per_ms = 1e6;
+  return std::to_string(static_cast<double>(time) / nanoseconds_per_ms) + " ms";
+}
+
 /// Hooks whose bytes follow from the type on the wire; the type is in the buckets.
 bool is_known_hook(const std::string& hook) {
   const std::string name = lower(hook);
@@ -104,7 +109,8 @@ std::vector<Refusal> gaps_of(const JobDescription& job) {
          "Give the time of a step (--step-time), of which a third is then assumed to be the forward "
          "pass, or record the job with the profiler (tandem record)."});
   if (job.format == DescriptionFormat::ddp_logging && !is_without_times(job))
-    gaps.push_back({"time after the exchange", "DDP measures no optimiser, copies and loading: assumed 0",
+    gaps.push_back({"time after the exchange",
+                    "DDP measures no optimiser, copies and loading: assumed 0 without the time of a step",
                     "Give the time of a step (--step-time)."});
   if (!is_without_times(job) && !has_known_ready_times(job))
     gaps.push_back({"when each bucket is ready",
@@ -134,8 +140,8 @@ TracedJob traced_job(const JobDescription& job, std::optional<Nanoseconds> step_
   traced.forward = std::max<Nanoseconds>(1, job.forward.value_or(given / 3));
   const Nanoseconds end = std::max(traced.forward, job.buckets.back().ready.value_or(given));
   if (step_time && given < end)
-    throw ConfigError("--step-time: expected at least the forward and backward pass, " + std::to_string(end) +
-                      " ns, found " + std::to_string(given) + " ns");
+    throw ConfigError("--step-time: expected at least the forward and backward pass, " + text_in_ms(end) +
+                      ", found " + text_in_ms(given));
   const auto ready = ready_times(job.buckets, {traced.forward, end});
   for (std::size_t i = 0; i < ready.size(); ++i)
     traced.buckets.push_back({job.buckets[i].elements, ready[i], 0, job.buckets[i].gradients});

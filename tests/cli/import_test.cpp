@@ -215,8 +215,8 @@ std::string slow_steps() {
   return made.text(R"("deviceProperties": [{"id": 9, "name": "Tesla V100-SXM2-32GB"}], )");
 }
 
-/// On emulated devices; the sum of 100 kB is short in both worlds. A loaded machine keeps the lower bound
-/// alone; ARunSumsDdpsBuckets counts bytes.
+/// On emulated devices; the sum of 100 kB is short in both worlds. Other load on the machine breaks the
+/// bound.
 TEST_F(LongImport, AnImportedJobRunsAsLongAsItIsSimulated) {
   const CommandLine line;
   line.write("trace.json", slow_steps());
@@ -224,7 +224,7 @@ TEST_F(LongImport, AnImportedJobRunsAsLongAsItIsSimulated) {
   const std::string job = " job.yaml --workers 2 --within 10Gbps --set stop.rounds=8";
   const double simulated = step_ms(line, "simulate" + job);
   EXPECT_NEAR(simulated, 100, 2);
-  EXPECT_GE(step_ms(line, "run" + job), 0.99 * simulated);
+  EXPECT_NEAR(step_ms(line, "run" + job), simulated, 0.1 * simulated);
   EXPECT_THAT(line.tandem("show job.yaml").output, HasSubstr("compression: fp16"));
 }
 

@@ -17,7 +17,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 #include <tuple>
 #include <utility>
 
@@ -43,7 +42,8 @@ constexpr int first_draws = 200, most_draws = 1600, resamples = 200;
 
 struct PlanOptions {
   JobOptions job;
-  std::string offers, deadline, budget, regions;
+  std::string offers, deadline, budget;
+  std::vector<std::string> regions;
   double confidence = 0.95;
   int most_machines = 16;
 };
@@ -82,13 +82,6 @@ std::vector<Way> ways_of(const PlanOptions& options, PlatformCache& platforms) {
     ways.back().loaded.experiment.name = base.experiment.name;
   }
   return ways;
-}
-
-std::vector<std::string> words_of_list(const std::string& text) {
-  std::vector<std::string> words;
-  std::istringstream list(text);
-  for (std::string word; std::getline(list, word, ',');) words.push_back(word);
-  return words;
 }
 
 /// The front of the estimates, the cheapest that may meet the deadline, and the fastest.
@@ -312,7 +305,7 @@ int plan(const PlanOptions& options) {
   const ChosenOffers offers = offers_of(options.offers);
   for (const auto& warning : offers.warnings) print_warning(warning);
   Lattice lattice(ways_of(options, platforms),
-                  {.most_machines = options.most_machines, .regions = words_of_list(options.regions)});
+                  {.most_machines = options.most_machines, .regions = options.regions});
   const Experiment& first = lattice.ways().front().loaded.experiment;
   PlanResult result{.name = first.name,
                     .goal = goal,
@@ -361,7 +354,9 @@ void add_plan(CLI::App& app, int& exit_code) {
   command->add_option("--confidence", options->confidence, "Probability with which both are met, at least")
       ->capture_default_str()
       ->check(CLI::Range(0.5, 0.999));
-  command->add_option("--regions", options->regions, "Regions that are allowed, as offers name them: A,B");
+  command->add_option("--regions", options->regions, "Regions that are allowed, as offers name them: A,B")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   command->add_option("--max-machines", options->most_machines, "Most machines of an offer")
       ->capture_default_str()
       ->check(CLI::Range(1, 190));

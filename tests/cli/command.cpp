@@ -7,17 +7,36 @@
 #include <array>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <stdexcept>
 
 #include "policies/vocabulary/stream_text.hpp"
 #include "runtime/process/descriptor.hpp"
 #include "runtime/process/process.hpp"
+#include "tests/cli/rank_request.hpp"
 #include "tests/support/paths.hpp"
 
 namespace tandem::testing {
 namespace {
+
+/// The process of rank_server.cpp, if this program's ranks are to be forked. Programs find it by the
+/// variable.
+std::optional<Process> start_rank_server() {
+  if (!ranks_are_served()) return std::nullopt;
+  static const TemporaryFolder folder;
+  setenv(rank_server_variable, folder.path("socket").c_str(), 1);
+  return start_program({.words = {testing::build_folder() + "/bin/rank_server"},
+                        // Room for the arguments and variables of a rank.
+                        .environment = {"LD_BIND_NOW=1", "OMP_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1",
+                                        "ROOM=" + std::string(60000, ' ')},
+                        .signal_on_parent_end = SIGTERM});
+}
+
+/// Where `tandem` and the program next to it, which it starts as tandem-rank, are.
+std::string programs() { return testing::build_folder() + (ranks_are_served() ? "/served" : "/bin"); }
 
 /// The process of command_server.cpp, started on first use and ended with this one.
 class CommandServer {
@@ -38,13 +57,15 @@ class CommandServer {
  private:
   CommandServer() : CommandServer(make_pipe(), make_pipe()) {}
   CommandServer(Pipe requests, Pipe answers)
-      : server_(start_program({.words = {testing::build_folder() + "/bin/command_server"},
+      : ranks_(start_rank_server()),
+        server_(start_program({.words = {programs() + "/command_server"},
                                .input = requests.read_end.number(),
                                .output = answers.write_end.number(),
                                .signal_on_parent_end = SIGTERM})),
         requests_(fdopen(requests.write_end.release(), "w")),
         answers_(fdopen(answers.read_end.release(), "r")) {}
 
+  std::optional<Process> ranks_;
   Process server_;
   FILE* requests_;
   FILE* answers_;
@@ -88,10 +109,9 @@ CommandResult CommandLine::tandem_ended_early(const std::string& words, const Ea
 }
 
 CommandResult CommandLine::shell(const std::string& command) const {
-  const std::string line = "cd " + folder().string() + " && TANDEM='" + testing::build_folder() +
-                           "/bin/tandem"
-                           "' && { " +
-                           command + "; } 2>&1";
+  CommandServer::instance();
+  const std::string line =
+      "cd " + folder().string() + " && TANDEM='" + programs() + "/tandem' && { " + command + "; } 2>&1";
   FILE* pipe = popen(line.c_str(), "r");
   CommandResult result{-1, ""};
   std::array<char, 4096> buffer{};

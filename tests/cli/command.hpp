@@ -14,6 +14,10 @@ struct CommandResult {
   std::string output;  ///< standard output and error
 };
 
+/// Whether `tandem run` gets ranks that a process with libtorch has forked (rank_server.cpp) in this program,
+/// instead of those of tandem-rank, which load it. Defined by served_ranks.cpp or own_ranks.cpp.
+bool ranks_are_served();
+
 /// A shell command that lists the processes with one of the names ("a|b") that were started in the current
 /// folder: other tests may run concurrently.
 std::string list_processes(const std::string& names);

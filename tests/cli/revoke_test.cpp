@@ -83,7 +83,8 @@ TEST_F(LongRevokedJobs, CommitWhenTheirMachinesAreWarned) {
       const auto& commits = one->journal.commits;
       ASSERT_GE(commits.size(), 1U) << one->info.world;
       EXPECT_GE(one->info.generations[1].round, commits[0].round) << one->info.world;
-      EXPECT_GE(commits[0].started, Seconds(3.0 - 2.0)) << one->info.world;
+      // The clocks of real ranks start some milliseconds apart: each when it has left a barrier.
+      EXPECT_GE(commits[0].started, Seconds(3.0 - 2.0 - 0.02)) << one->info.world;
       if (!is_known) continue;
       EXPECT_EQ(commits.size(), 1U) << one->info.world;
       EXPECT_GE(commits[0].started, Seconds(3.0 - 1.7)) << one->info.world << ": too early";

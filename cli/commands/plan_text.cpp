@@ -14,6 +14,13 @@
 namespace tandem::cli {
 namespace {
 
+using planning::Configuration;
+using planning::Excluded;
+using planning::Lattice;
+using planning::LivedConfiguration;
+using planning::Sensitivity;
+using planning::Way;
+
 constexpr std::size_t most_rows = 8;
 constexpr double hour_s = 3600.0;
 

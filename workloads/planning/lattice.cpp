@@ -177,7 +177,6 @@ std::string Lattice::why_not(const platforms::Offer& offer) const {
   if (!regions.empty() && std::ranges::find(regions, offer.region) == regions.end())
     return "not in --regions";
   if (!offer.is_spot) return "";
-  if (offer.count > 1) return "lives are drawn for each worker, and this spot machine has several";
   if (std::ranges::none_of(ways_,
                            [](const Way& way) { return way.loaded.experiment.transience.may_depart(); }))
     return "the experiment does not say how long spot machines live (transience.lifetime)";
@@ -281,7 +280,7 @@ void Lattice::expect(Configuration& configuration) const {
   const bool starts_again = offer.is_spot && experiment.recovery.mode == RecoveryMode::restart;
   if (starts_again && experiment.checkpoint.policy == "fixed")
     if (const auto life = mean_life(configuration)) {
-      const Seconds between = *life * (1.0 / (configuration.machines * offer.count));
+      const Seconds between = *life * (1.0 / configuration.machines);
       Seconds interval = configuration.round * number_of(experiment.checkpoint.options.at("interval"));
       if (commit > Seconds(0.0)) {
         interval = checkpointing::optimal_interval(commit, between);

@@ -119,8 +119,7 @@ int plan(const PlanOptions& options) {
   }
   result.is_met = lives.is_met();
   result.draws = lives.draws();
-  result.fresh = std::max(result.draws, planning::most_draws);
-  result.lived = lives.fresh(result.fresh);
+  result.lived = lives.fresh();
   result.resamples = result.is_met && lives.depends_on_chance() ? planning::resample_count : 0;
   result.sensitivity = lives.sensitivity(result.lived);
 

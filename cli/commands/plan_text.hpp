@@ -19,7 +19,7 @@ struct PlanResult {
       lived{};  ///< the chosen one first, then those that meet the goal by cost
   bool is_met = false;
   planning::Sensitivity sensitivity{};
-  int draws = 0, fresh = 0, resamples = 0;
+  int draws = 0, resamples = 0;
   double priced_s = 0.0;  ///< real time
   std::size_t offers = 0;
   std::string folder{};

@@ -38,23 +38,42 @@ Lives::Lives(Lattice& lattice, std::vector<std::size_t> numbers, const Goal& goa
     : lattice_(lattice), goal_(goal), seed_(seed), numbers_(std::move(numbers)) {
   for (const std::size_t number : numbers_) jobs_.push_back(lattice.job_of(lattice.configurations()[number]));
   outcomes_.resize(jobs_.size());
+  is_retired_.resize(jobs_.size(), false);
   for (const auto& job : jobs_) is_certain_.push_back(job->is_certain());
 }
 
 void Lives::live(const std::function<void(double)>& progress) {
-  for (int draws = first_draws;; draws *= 2) {
+  for (draws_ = sorting_draws;; draws_ = std::max(first_draws, 2 * draws_)) {
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
-      live_until(i, draws);
+      if (!is_retired_[i]) live_until(i, draws_);
       progress(static_cast<double>(i + 1) / static_cast<double>(jobs_.size()));
     }
     judge();
-    if (draws >= most_draws || is_clear()) return;
+    retire_hopeless();
+    if (draws_ >= first_draws && (draws_ >= most_draws || is_clear())) return;
   }
+}
+
+/// All of them where another one may meet the goal, else all but the nearest. Their jobs may start again and
+/// again, so that their lives take longest.
+void Lives::retire_hopeless() {
+  constexpr std::size_t nearest = 5;
+  std::vector<std::size_t> hopeless;
+  bool has_others = false;
+  for (const std::size_t i : by_nearness(figures_, goal_)) {
+    if (is_retired_[i]) continue;
+    if (is_hopeless(figures_[i]))
+      hopeless.push_back(i);
+    else
+      has_others = true;
+  }
+  for (std::size_t place = has_others ? 0 : nearest; place < hopeless.size(); ++place)
+    is_retired_[hopeless[place]] = true;
 }
 
 bool Lives::depends_on_chance() const { return std::ranges::find(is_certain_, false) != is_certain_.end(); }
 
-std::vector<LivedConfiguration> Lives::fresh(int lives) const {
+std::vector<LivedConfiguration> Lives::fresh() const {
   std::vector<std::size_t> order(jobs_.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   const std::size_t first = best();
@@ -62,18 +81,35 @@ std::vector<LivedConfiguration> Lives::fresh(int lives) const {
     const Figures& of = figures_[i];
     return std::tuple(i != first, !of.meets_goal, of.meets_goal ? 0.0 : -of.within, of.mean_cost);
   });
-  const auto chosen =
-      choices_of_resamples(outcomes_, is_certain_, goal_, resample_count, Rng::stream(seed_, "resamples"));
+  const std::vector<int> chosen = chosen_in_resamples();
   std::set<std::pair<const platforms::Offer*, std::size_t>> shown;
   std::vector<LivedConfiguration> all;
   for (const std::size_t i : order) {
     const Configuration& of = lattice_.configurations()[numbers_[i]];
     if (shown.emplace(of.offer, of.way).second) {
-      all.push_back(fresh_of(i, lives));
+      all.push_back(fresh_of(i));
       all.back().chosen_in = chosen[i];
     }
   }
   return all;
+}
+
+/// Those with few lives are never chosen.
+std::vector<int> Lives::chosen_in_resamples() const {
+  std::vector<std::size_t> present;
+  std::vector<std::vector<Outcome>> outcomes;
+  std::vector<bool> are_certain;
+  for (std::size_t i = 0; i < jobs_.size(); ++i) {
+    if (is_retired_[i]) continue;
+    present.push_back(i);
+    outcomes.push_back(outcomes_[i]);
+    are_certain.push_back(is_certain_[i]);
+  }
+  const auto found =
+      choices_of_resamples(outcomes, are_certain, goal_, resample_count, Rng::stream(seed_, "resamples"));
+  std::vector<int> chosen(jobs_.size(), 0);
+  for (std::size_t place = 0; place < present.size(); ++place) chosen[present[place]] = found[place];
+  return chosen;
 }
 
 Sensitivity Lives::sensitivity(const std::vector<LivedConfiguration>& lived) const {
@@ -111,33 +147,51 @@ bool Lives::is_clear() const {
   return true;
 }
 
-LivedConfiguration Lives::fresh_of(std::size_t i, int lives) const {
+LivedConfiguration Lives::fresh_of(std::size_t i) const {
   LivedConfiguration lived{.number = numbers_[i], .figures = {}};
-  const int draws = is_certain_[i] ? 1 : lives;
   std::vector<Outcome> outcomes;
   std::int64_t departures = 0;
-  for (int draw = 0; draw < draws; ++draw) {
-    const PlannedJob::Paid paid = jobs_[i]->live(seed_of("plan, fresh", draw));
+  const auto add = [&] {
+    const PlannedJob::Paid paid = jobs_[i]->live(seed_of("plan, fresh", lived.lives++));
     const bool ended = paid.life.gave_up.empty();
     constexpr double never = std::numeric_limits<double>::infinity();
     outcomes.push_back({ended ? paid.life.makespan : Seconds(never), paid.ledger.cost()});
     for (const money::Entry& entry : paid.ledger.entries())
-      if (entry.roles.find("worker") != std::string::npos) lived.workers_cost += entry.cost.dollars() / draws;
+      if (entry.roles.find("worker") != std::string::npos) lived.workers_cost += entry.cost.dollars();
     const auto uses = paid.ledger.uses();
-    lived.uses += {uses.useful.dollars() / draws, uses.wasted.dollars() / draws, uses.idle.dollars() / draws,
-                   uses.waiting.dollars() / draws};
+    lived.uses += {uses.useful.dollars(), uses.wasted.dollars(), uses.idle.dollars(), uses.waiting.dollars()};
     departures += paid.life.departures;
+  };
+  for (int draws = is_certain_[i] ? 1 : first_draws;; draws *= 2) {
+    while (lived.lives < draws) add();
+    lived.figures = figures_of(outcomes, goal_, is_certain_[i]);
+    if (is_certain_[i] || draws >= most_draws || are_fine(outcomes, lived.figures)) break;
   }
-  lived.departures = static_cast<double>(departures) / draws;
-  lived.figures = figures_of(outcomes, goal_, is_certain_[i]);
+  const double each = 1.0 / lived.lives;
+  lived.workers_cost *= each;
+  lived.uses = {lived.uses.useful * each, lived.uses.wasted * each, lived.uses.idle * each,
+                lived.uses.waiting * each};
+  lived.departures = static_cast<double>(departures) * each;
   return lived;
+}
+
+/// It is known whether it meets the goal; and of one that does, what it costs.
+bool Lives::are_fine(const std::vector<Outcome>& outcomes, const Figures& figures) const {
+  if (is_hopeless(figures)) return true;
+  double squares = 0.0;
+  for (const Outcome& outcome : outcomes) {
+    const double apart = outcome.cost.dollars() - figures.mean_cost;
+    squares += apart * apart;
+  }
+  const auto n = static_cast<double>(outcomes.size());
+  return figures.meets_goal && std::sqrt(squares / (n * (n - 1))) <= fine_enough * figures.mean_cost;
 }
 
 /// The factor on the duration of rounds (above 1), or on the lives of machines (below 1), up to which the
 /// best one meets the goal and costs no more in the mean than the best one whose machines stay. None: it
 /// hardly matters.
 std::optional<double> Lives::break_even(double priced::Change::*what) const {
-  constexpr double most = 16.0, within = 1e-3;
+  constexpr double most = 16.0, within = 5e-3;
   if (!is_met()) return std::nullopt;
   const bool shorter = what == &priced::Change::lives;
   const auto holds = [&](double factor) {
@@ -157,7 +211,8 @@ std::optional<double> Lives::break_even(double priced::Change::*what) const {
 bool Lives::is_choice_with(const priced::Change& change) const {
   const std::size_t first = best();
   std::vector<Outcome> outcomes;
-  const int draws = is_certain_[first] ? 1 : first_draws;
+  constexpr int few = first_draws / 2;  // of many factors
+  const int draws = is_certain_[first] ? 1 : few;
   int missed = 0;
   for (int draw = 0; draw < draws; ++draw) {
     outcomes.push_back(jobs_[first]->outcome(seed_of("plan", draw), change));

@@ -15,11 +15,16 @@
 
 namespace tandem::planning {
 
-constexpr int first_draws = 200, most_draws = 1600, resample_count = 200;
+/// Lives until those that never meet the goal are left out; of the others at first, and at most.
+constexpr int sorting_draws = 20, first_draws = 200, most_draws = 1600;
+constexpr int resample_count = 200;
+/// Of fresh lives, until the standard error of the mean cost is below this share of it.
+constexpr double fine_enough = 1e-3;
 
 /// A configuration that was lived through, with fresh lives for these figures.
 struct LivedConfiguration {
   std::size_t number = 0;  ///< among the configurations of the lattice
+  int lives = 0;           ///< fresh ones
   Figures figures{};
   // Means of the lives, in dollars.
   double workers_cost = 0.0;
@@ -46,27 +51,37 @@ class Lives {
   /// `numbers`: of configurations of the lattice, which must outlive this.
   Lives(Lattice& lattice, std::vector<std::size_t> numbers, const Goal& goal, std::uint64_t seed);
 
-  /// More lives of each, until the two best differ or there are enough. `progress`: the share that is done.
+  /// Lives of each, until the two best differ or there are enough; few of those that never meet the goal.
+  /// `progress`: the share that is done.
   void live(const std::function<void(double)>& progress);
 
-  int draws() const { return static_cast<int>(outcomes_.front().size()); }
+  /// Lives of those that may be chosen.
+  int draws() const { return draws_; }
   bool is_met() const { return choose(figures_).has_value(); }
   bool depends_on_chance() const;
 
   /// The best first; then those that meet the goal, the cheapest first; then the others by how often they do.
-  /// Of an offer with one way to exchange, the best number of machines alone.
-  std::vector<LivedConfiguration> fresh(int lives) const;
+  /// Of an offer with one way to exchange, the best number of machines alone. So many lives of each that its
+  /// figures are fine enough.
+  std::vector<LivedConfiguration> fresh() const;
 
   /// `lived`: as fresh() gave them.
   Sensitivity sensitivity(const std::vector<LivedConfiguration>& lived) const;
 
  private:
-  std::size_t best() const { return choose(figures_).value_or(nearest(figures_, goal_)); }
+  std::size_t best() const { return choose(figures_).value_or(by_nearness(figures_, goal_).front()); }
+  /// No life met the goal, or too few of many did.
+  bool is_hopeless(const Figures& of) const {
+    return of.within == 0.0 || (draws_ >= first_draws && of.within_interval.high < goal_.confidence);
+  }
   std::uint64_t seed_of(const char* purpose, int draw) const;
   void live_until(std::size_t i, int draws);
   void judge();
+  void retire_hopeless();
   bool is_clear() const;
-  LivedConfiguration fresh_of(std::size_t i, int lives) const;
+  std::vector<int> chosen_in_resamples() const;
+  LivedConfiguration fresh_of(std::size_t i) const;
+  bool are_fine(const std::vector<Outcome>& outcomes, const Figures& figures) const;
   std::optional<double> break_even(double priced::Change::*what) const;
   bool is_choice_with(const priced::Change& change) const;
   void find_dearer(const std::vector<LivedConfiguration>& lived, Sensitivity& found) const;
@@ -76,7 +91,8 @@ class Lives {
   std::uint64_t seed_;
   std::vector<std::size_t> numbers_;  ///< of the configurations
   std::vector<std::unique_ptr<PlannedJob>> jobs_;
-  std::vector<bool> is_certain_;
+  std::vector<bool> is_certain_, is_retired_;
+  int draws_ = 0;
   std::vector<std::vector<Outcome>> outcomes_;
   std::vector<Figures> figures_;
 };

@@ -32,22 +32,14 @@ PlannedJob::PlannedJob(LoadedJob loaded, const platforms::Network& of_workers, p
   info_.prices = all.prices;
 }
 
-PlannedJob::Paid PlannedJob::live(std::uint64_t seed, const priced::Change& change) const {
-  Paid paid{.life = lives_.live(seed, change), .ledger = money::Ledger()};
-  const auto bill = [&](const RunInfo& info) {
-    paid.ledger = ledger_of(info, paid.life.journal, paid.life.makespan);
-  };
-  if (paid.life.generations.empty()) {
-    bill(info_);
-  } else {
-    RunInfo info = info_;
-    info.generations = paid.life.generations;
-    bill(info);
-  }
-  return paid;
+PlannedJob::Paid PlannedJob::live(std::uint64_t seed, const priced::Change& change) {
+  priced::Life life = lives_.live(seed, change);
+  info_.generations = life.generations;
+  money::Ledger ledger = ledger_of(info_, life.journal, life.makespan);
+  return {std::move(life), std::move(ledger)};
 }
 
-Outcome PlannedJob::outcome(std::uint64_t seed, const priced::Change& change) const {
+Outcome PlannedJob::outcome(std::uint64_t seed, const priced::Change& change) {
   const Paid paid = live(seed, change);
   const bool ended = paid.life.gave_up.empty();
   return {ended ? paid.life.makespan : Seconds(std::numeric_limits<double>::infinity()), paid.ledger.cost()};

@@ -27,14 +27,14 @@ class PlannedJob {
     money::Ledger ledger;
   };
   /// The same seed gives the same life.
-  Paid live(std::uint64_t seed, const priced::Change& change = {}) const;
-  Outcome outcome(std::uint64_t seed, const priced::Change& change = {}) const;
+  Paid live(std::uint64_t seed, const priced::Change& change = {});
+  Outcome outcome(std::uint64_t seed, const priced::Change& change = {});
   /// No machine departs.
   bool is_certain() const { return !job_.spec().experiment.transience.may_depart(); }
 
  private:
   Job job_;
-  RunInfo info_;
+  RunInfo info_;  ///< with the generations of the last life
   priced::JobLife lives_;
 };
 

@@ -51,7 +51,8 @@ auto kind_for_job(const platforms::Offer& offer, BytesPerSecond network) {
   return std::tuple(offer.device, offer.count, offer.is_spot, network.count());
 }
 
-/// The offer gives nothing that the other one does not, and costs as much or more.
+/// The offer gives nothing that the other one does not, and costs as much or more. Pricing both would cost
+/// little, but equal machines at many prices would fill the number of those that are lived through.
 bool is_dominated(const platforms::Offer& offer, const platforms::Offer& other) {
   const auto seconds = [](const std::optional<Seconds>& time, double absent) {
     return time ? time->count() : absent;
@@ -163,13 +164,25 @@ LoadedJob Lattice::loaded_on(std::size_t way, const PricedKind& kind, std::size_
   return loaded;
 }
 
+/// Each kind and way once, for all offers of it. Errors: ConfigError if one machine cannot do the job.
 priced::RoundTimes& Lattice::rounds_of(const platforms::Offer& offer, std::size_t way) {
   PricedKind& kind = kind_of(offer);
-  auto& rounds = kind.rounds[way];
-  if (rounds) return *rounds;
-  rounds = std::make_unique<priced::RoundTimes>(
-      on_hosts(way, kind.hosts, kind.file), platforms_.platform(kind.file), kind.network, kind.network, true);
-  return *rounds;
+  PricedWay& known = kind.ways[way];
+  if (!known.rounds) {
+    known.why_not = lacking_memory(kind, way, offer.count);
+    known.rounds = std::make_unique<priced::RoundTimes>(on_hosts(way, kind.hosts, kind.file),
+                                                        platforms_.platform(kind.file), kind.network,
+                                                        kind.network, true);
+  }
+  if (!known.why_not.empty()) throw ConfigError(known.why_not);
+  return *known.rounds;
+}
+
+std::string Lattice::lacking_memory(const PricedKind& kind, std::size_t way, int workers) const {
+  LoadedJob alone = loaded_on(way, kind, static_cast<std::size_t>(workers));
+  alone.platform = platforms_.platform(kind.file);
+  const auto lacking = hosts_without_memory(make_job(std::move(alone), "", kind.network));
+  return lacking.empty() ? "" : to_text(lacking.front());
 }
 
 std::string Lattice::why_not(const platforms::Offer& offer) const {
@@ -229,13 +242,6 @@ bool Lattice::add(const platforms::Offer& offer, int machines, std::size_t way) 
   try {
     priced::RoundTimes& rounds = rounds_of(offer, way);
     const auto workers = static_cast<std::size_t>(machines * offer.count);
-    if (machines == 1) {
-      LoadedJob alone = loaded_on(way, kind_of(offer), workers);
-      alone.platform = platforms_.platform(alone.experiment.platform);
-      const Job job = make_job(std::move(alone), "", kind_of(offer).network);
-      if (const auto lacking = hosts_without_memory(job); !lacking.empty())
-        throw ConfigError(to_text(lacking.front()));
-    }
     const priced::Prediction& found = rounds.with_first(workers);
     made.round = found.round;
     made.rounds = static_cast<std::int64_t>(
@@ -258,8 +264,7 @@ bool Lattice::add(const platforms::Offer& offer, int machines, std::size_t way) 
 
 /// Of a machine, on the clock of the job. None: the model has no distribution of single lives.
 std::optional<Seconds> Lattice::mean_life(const Configuration& configuration) const {
-  const Experiment experiment = experiment_of(configuration, "");
-  const auto& transience = experiment.transience;
+  const Experiment::Transience transience = transience_of(configuration);
   try {
     const auto life = lifetimes::make_lifetime(transience.lifetime, transience.options);
     const double limit = transience.limit > Seconds(0.0) ? transience.limit.count() : lifetimes::infinity;
@@ -304,20 +309,26 @@ void Lattice::expect(Configuration& configuration) const {
   configuration.expected = {time, cost};
 }
 
-Experiment Lattice::experiment_of(const Configuration& configuration, const std::string& platform) const {
+/// Of the experiment, and what the offer says of its machines.
+Experiment::Transience Lattice::transience_of(const Configuration& configuration) const {
   const platforms::Offer& offer = *configuration.offer;
-  Experiment experiment = on_hosts(configuration.way, rented(configuration).hosts(), platform);
-  experiment.stop = {.rounds = configuration.rounds};
-  auto& transience = experiment.transience;
+  Experiment::Transience transience = ways_[configuration.way].loaded.experiment.transience;
   if (!offer.is_spot) {
     transience.lifetime = "never";
     transience.options.clear();
-  } else {
-    if (offer.limit && (transience.limit == Seconds(0.0) || *offer.limit < transience.limit))
-      transience.limit = *offer.limit;
-    if (offer.notice) transience.notice = *offer.notice;
-    if (offer.startup) transience.start = *offer.startup;
+    return transience;
   }
+  if (offer.limit && (transience.limit == Seconds(0.0) || *offer.limit < transience.limit))
+    transience.limit = *offer.limit;
+  if (offer.notice) transience.notice = *offer.notice;
+  if (offer.startup) transience.start = *offer.startup;
+  return transience;
+}
+
+Experiment Lattice::experiment_of(const Configuration& configuration, const std::string& platform) const {
+  Experiment experiment = on_hosts(configuration.way, rented(configuration).hosts(), platform);
+  experiment.stop = {.rounds = configuration.rounds};
+  experiment.transience = transience_of(configuration);
   if (configuration.interval > 0) {
     experiment.checkpoint.options["interval"] = static_cast<double>(configuration.interval);
     experiment.checkpoint.options["unit"] = std::string("rounds");

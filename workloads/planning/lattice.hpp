@@ -69,21 +69,27 @@ class Lattice {
  private:
   /// What decides how fast machines train.
   using Kind = std::tuple<std::string, int, double>;  ///< device, count, bytes per second
+  struct PricedWay {
+    std::unique_ptr<priced::RoundTimes> rounds{};
+    std::string why_not{};  ///< one machine cannot do the job; empty: it can
+  };
   struct PricedKind {
     std::string file;
     std::vector<std::string> hosts;
     platforms::Network network;
-    std::map<std::size_t, std::unique_ptr<priced::RoundTimes>> rounds{};  ///< by way
+    std::map<std::size_t, PricedWay> ways{};
   };
   BytesPerSecond network_of(const platforms::Offer& offer) const;
   RentedMachines rented(const Configuration& configuration) const;
   PricedKind& kind_of(const platforms::Offer& offer);
   priced::RoundTimes& rounds_of(const platforms::Offer& offer, std::size_t way);
+  std::string lacking_memory(const PricedKind& kind, std::size_t way, int workers) const;
   std::string why_not(const platforms::Offer& offer) const;
   std::vector<const platforms::Offer*> without_dominated(const std::vector<const platforms::Offer*>& offers);
   /// Whether it could be priced.
   bool add(const platforms::Offer& offer, int machines, std::size_t way);
   void expect(Configuration& configuration) const;
+  Experiment::Transience transience_of(const Configuration& configuration) const;
   std::optional<Seconds> mean_life(const Configuration& configuration) const;
   Experiment on_hosts(std::size_t way, const std::vector<std::string>& hosts,
                       const std::string& platform) const;

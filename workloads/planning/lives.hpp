@@ -19,7 +19,7 @@ namespace tandem::planning {
 constexpr int sorting_draws = 20, first_draws = 200, most_draws = 1600;
 constexpr int resample_count = 200;
 /// Of fresh lives, until the standard error of the mean cost is below this share of it.
-constexpr double fine_enough = 1e-3;
+constexpr double fine_enough = 5e-4;
 
 /// A configuration that was lived through, with fresh lives for these figures.
 struct LivedConfiguration {

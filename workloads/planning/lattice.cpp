@@ -189,6 +189,8 @@ std::string Lattice::why_not(const platforms::Offer& offer) const {
   const auto& regions = limits_.regions;
   if (!regions.empty() && std::ranges::find(regions, offer.region) == regions.end())
     return "not in --regions";
+  if (offer.obtainable && *offer.obtainable == 0.0)
+    return "no machine of it can be had: its spot price is that on demand";
   if (!offer.is_spot) return "";
   if (std::ranges::none_of(ways_,
                            [](const Way& way) { return way.loaded.experiment.transience.may_depart(); }))

@@ -211,8 +211,7 @@ std::optional<double> Lives::break_even(double priced::Change::*what) const {
 bool Lives::is_choice_with(const priced::Change& change) const {
   const std::size_t first = best();
   std::vector<Outcome> outcomes;
-  constexpr int few = first_draws / 2;  // of many factors
-  const int draws = is_certain_[first] ? 1 : few;
+  const int draws = is_certain_[first] ? 1 : first_draws;
   int missed = 0;
   for (int draw = 0; draw < draws; ++draw) {
     outcomes.push_back(jobs_[first]->outcome(seed_of("plan", draw), change));

@@ -21,7 +21,7 @@ using planning::LivedConfiguration;
 using planning::Sensitivity;
 using planning::Way;
 
-constexpr std::size_t most_rows = 8;
+constexpr std::size_t most_rows = planning::fine_rows;
 constexpr double hour_s = 3600.0;
 
 std::string machines_text(const Configuration& of) {

@@ -90,7 +90,7 @@ std::vector<std::size_t> by_nearness(std::span<const Figures> configurations, co
   return order;
 }
 
-bool differ(std::span<const Outcome> one, std::span<const Outcome> other) {
+bool differ(std::span<const Outcome> one, std::span<const Outcome> other, double errors) {
   TANDEM_CHECK(one.size() == other.size(), one.size(), other.size());
   const auto n = static_cast<double>(one.size());
   double sum = 0.0, squares = 0.0;
@@ -101,7 +101,7 @@ bool differ(std::span<const Outcome> one, std::span<const Outcome> other) {
   }
   const double mean = sum / n;
   const double variance = n > 1 ? std::max(0.0, squares - n * mean * mean) / (n - 1) : 0.0;
-  return std::abs(mean) > 2 * std::sqrt(variance / n);
+  return std::abs(mean) > errors * std::sqrt(variance / n);
 }
 
 std::vector<int> choices_of_resamples(const std::vector<std::vector<Outcome>>& outcomes,

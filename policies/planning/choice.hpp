@@ -64,9 +64,9 @@ std::optional<std::size_t> choose(std::span<const Figures> configurations);
 /// a deadline, else the cheapest.
 std::vector<std::size_t> by_nearness(std::span<const Figures> configurations, const Goal& goal);
 
-/// Whether the mean costs of two configurations differ by more than two standard errors of their paired
+/// Whether the mean costs of two configurations differ by more than so many standard errors of their paired
 /// difference. Pre: equally many outcomes.
-bool differ(std::span<const Outcome> one, std::span<const Outcome> other);
+bool differ(std::span<const Outcome> one, std::span<const Outcome> other, double errors = 2.0);
 
 /// How often each configuration is chosen, among so many choices from outcomes that are drawn again with
 /// replacement, by the same draws for all. Those that are certain keep their outcome. Pre: equally many

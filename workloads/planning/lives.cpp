@@ -49,14 +49,15 @@ void Lives::live(const std::function<void(double)>& progress) {
       progress(static_cast<double>(i + 1) / static_cast<double>(jobs_.size()));
     }
     judge();
-    retire_hopeless();
+    retire();
     if (draws_ >= first_draws && (draws_ >= most_draws || is_clear())) return;
   }
 }
 
-/// All of them where another one may meet the goal, else all but the nearest. Their jobs may start again and
-/// again, so that their lives take longest.
-void Lives::retire_hopeless() {
+/// Those that are hopeless, where another one may meet the goal, else all of them but the nearest: their jobs
+/// may start again and again, so that their lives take longest. And those that are clearly dearer than one
+/// that meets the goal.
+void Lives::retire() {
   constexpr std::size_t nearest = 5;
   std::vector<std::size_t> hopeless;
   bool has_others = false;
@@ -69,6 +70,13 @@ void Lives::retire_hopeless() {
   }
   for (std::size_t place = has_others ? 0 : nearest; place < hopeless.size(); ++place)
     is_retired_[hopeless[place]] = true;
+  if (draws_ < first_draws || !is_met()) return;
+  constexpr double clearly = 4.0;  // standard errors
+  const std::size_t first = best();
+  for (std::size_t i = 0; i < jobs_.size(); ++i)
+    if (!is_retired_[i] && figures_[i].mean_cost > figures_[first].mean_cost &&
+        differ(outcomes_[i], outcomes_[first], clearly))
+      is_retired_[i] = true;
 }
 
 bool Lives::depends_on_chance() const { return std::ranges::find(is_certain_, false) != is_certain_.end(); }
@@ -87,7 +95,7 @@ std::vector<LivedConfiguration> Lives::fresh() const {
   for (const std::size_t i : order) {
     const Configuration& of = lattice_.configurations()[numbers_[i]];
     if (shown.emplace(of.offer, of.way).second) {
-      all.push_back(fresh_of(i));
+      all.push_back(fresh_of(i, all.size() < fine_rows ? most_draws : first_draws));
       all.back().chosen_in = chosen[i];
     }
   }
@@ -143,11 +151,12 @@ bool Lives::is_clear() const {
     return std::ranges::all_of(figures_,
                                [&](const Figures& of) { return of.within_interval.high < goal_.confidence; });
   for (std::size_t i = 0; i < jobs_.size(); ++i)
-    if (i != first && figures_[i].meets_goal && !differ(outcomes_[i], outcomes_[first])) return false;
+    if (i != first && !is_retired_[i] && figures_[i].meets_goal && !differ(outcomes_[i], outcomes_[first]))
+      return false;
   return true;
 }
 
-LivedConfiguration Lives::fresh_of(std::size_t i) const {
+LivedConfiguration Lives::fresh_of(std::size_t i, int most) const {
   LivedConfiguration lived{.number = numbers_[i], .figures = {}};
   std::vector<Outcome> outcomes;
   std::int64_t departures = 0;
@@ -165,7 +174,7 @@ LivedConfiguration Lives::fresh_of(std::size_t i) const {
   for (int draws = is_certain_[i] ? 1 : first_draws;; draws *= 2) {
     while (lived.lives < draws) add();
     lived.figures = figures_of(outcomes, goal_, is_certain_[i]);
-    if (is_certain_[i] || draws >= most_draws || are_fine(outcomes, lived.figures)) break;
+    if (is_certain_[i] || draws >= most || are_fine(outcomes, lived.figures)) break;
   }
   const double each = 1.0 / lived.lives;
   lived.workers_cost *= each;

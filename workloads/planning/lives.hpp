@@ -18,6 +18,8 @@ namespace tandem::planning {
 /// Lives until those that never meet the goal are left out; of the others at first, and at most.
 constexpr int sorting_draws = 20, first_draws = 200, most_draws = 1600;
 constexpr int resample_count = 200;
+/// Rows with so many fresh lives that their figures are fine; the others have few.
+constexpr std::size_t fine_rows = 8;
 /// Of fresh lives, until the standard error of the mean cost is below this share of it.
 constexpr double fine_enough = 5e-4;
 
@@ -51,7 +53,7 @@ class Lives {
   /// `numbers`: of configurations of the lattice, which must outlive this.
   Lives(Lattice& lattice, std::vector<std::size_t> numbers, const Goal& goal, std::uint64_t seed);
 
-  /// Lives of each, until the two best differ or there are enough; few of those that never meet the goal.
+  /// Lives of each, until the two best differ or there are enough; few of those that cannot be chosen.
   /// `progress`: the share that is done.
   void live(const std::function<void(double)>& progress);
 
@@ -61,8 +63,7 @@ class Lives {
   bool depends_on_chance() const;
 
   /// The best first; then those that meet the goal, the cheapest first; then the others by how often they do.
-  /// Of an offer with one way to exchange, the best number of machines alone. So many lives of each that its
-  /// figures are fine enough.
+  /// Of an offer with one way to exchange, the best number of machines alone.
   std::vector<LivedConfiguration> fresh() const;
 
   /// `lived`: as fresh() gave them.
@@ -77,10 +78,11 @@ class Lives {
   std::uint64_t seed_of(const char* purpose, int draw) const;
   void live_until(std::size_t i, int draws);
   void judge();
-  void retire_hopeless();
+  void retire();
   bool is_clear() const;
   std::vector<int> chosen_in_resamples() const;
-  LivedConfiguration fresh_of(std::size_t i) const;
+  /// At most so many lives.
+  LivedConfiguration fresh_of(std::size_t i, int most) const;
   bool are_fine(const std::vector<Outcome>& outcomes, const Figures& figures) const;
   std::optional<double> break_even(double priced::Change::*what) const;
   bool is_choice_with(const priced::Change& change) const;

@@ -18,8 +18,8 @@ std::vector<std::size_t> worth_living(const std::vector<Configuration>& all, con
   constexpr double margin = 1.2;  // of estimates
   std::vector<Outcome> expected;
   for (const auto& each : all) expected.push_back(each.expected);
-  const auto front = front(expected);
-  std::set<std::size_t> chosen(front.begin(), front.end());
+  const auto on_front = front(expected);
+  std::set<std::size_t> chosen(on_front.begin(), on_front.end());
   std::vector<std::size_t> order(all.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::ranges::stable_sort(order, {}, [&](std::size_t i) { return expected[i].cost; });

@@ -82,7 +82,7 @@ std::vector<Way> ways_of(const PlanOptions& options, PlatformCache& platforms) {
 }
 
 void write_plan(const Lattice& lattice, const PlanResult& result) {
-  const Configuration& chosen = lattice.configurations()[result.lived.front().number];
+  const planning::Configuration& chosen = lattice.configurations()[result.lived.front().number];
   const Experiment experiment = lattice.experiment_of(chosen, "platform.xml");
   write_whole_file(result.folder + "/plan.json", plan_document(lattice, result).dump(2) + '\n');
   write_whole_file(result.folder + "/platform.xml", lattice.platform_of(chosen));

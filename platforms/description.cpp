@@ -25,6 +25,11 @@ std::string ignored_speed(const Host& host) {
   return text.str();
 }
 
+std::string machine_of(const Host& host) {
+  const auto stated = host.properties.find("tandem:machine");
+  return stated == host.properties.end() ? host.name : stated->second;
+}
+
 bool alike(const Host& a, const Host& b) {
   return a.speed == b.speed && a.cores == b.cores && a.gpu == b.gpu && a.disks.empty() && b.disks.empty() &&
          a.properties == b.properties && a.device == b.device;

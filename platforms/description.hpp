@@ -63,6 +63,10 @@ struct Host {
 /// difference. The `speed` of a host with a GPU and several cores is that of its cores.
 std::string ignored_speed(const Host& host);
 
+/// The machine that departs, and is paid, as one: that of the property tandem:machine; by default each host
+/// is one.
+std::string machine_of(const Host& host);
+
 /// Whether two hosts differ in their names alone. Hosts with disks are never alike, because the disks have
 /// names.
 bool alike(const Host& a, const Host& b);

@@ -8,6 +8,7 @@
 #include <cctype>
 #include <map>
 #include <regex>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -57,6 +58,7 @@ class OffersReader {
     check_names();
     check_spot_prices();
     check_regions();
+    find_one_price();
     return std::move(offers_);
   }
 
@@ -205,6 +207,27 @@ class OffersReader {
                         low->region, low->place));
   }
 
+  void find_one_price() {
+    constexpr std::size_t least_regions = 3;
+    using Machine = std::tuple<std::string, std::string, bool>;
+    struct Listed {
+      std::set<std::string> regions;
+      std::set<Money> prices;
+    };
+    std::map<Machine, Listed> listed;
+    const auto machine = [](const Offer& offer) {
+      return Machine(offer.provider, offer.instance, offer.is_spot);
+    };
+    for (const Offer& offer : offers_.all) {
+      listed[machine(offer)].regions.insert(offer.region);
+      listed[machine(offer)].prices.insert(offer.per_hour);
+    }
+    for (Offer& offer : offers_.all)
+      if (const Listed& of = listed.at(machine(offer));
+          of.prices.size() == 1 && of.regions.size() >= least_regions)
+        offer.regions_at_one_price = static_cast<int>(of.regions.size());
+  }
+
   CsvTable table_;
   Offers offers_;
 };
@@ -272,6 +295,21 @@ std::string age_warning(std::span<const Offer* const> chosen, int today, int mos
   const auto oldest = std::ranges::min_element(chosen, {}, [](const Offer* offer) { return offer->days; });
   if (oldest == chosen.end() || today - (*oldest)->days <= most_days) return "";
   return fmt::format("prices are of {} and later, older than {} days", (*oldest)->date, most_days);
+}
+
+std::string one_price_warning(std::span<const Offer* const> chosen) {
+  const Offer* first = nullptr;
+  std::set<std::string> others;
+  for (const Offer* offer : chosen) {
+    if (offer->regions_at_one_price == 0 || offer->obtainable) continue;
+    if (first == nullptr) first = offer;
+    if (offer->instance != first->instance) others.insert(offer->instance);
+  }
+  if (first == nullptr) return "";
+  return fmt::format(
+      "{} in all {} regions{} at one price: listed is not obtainable; the column obtainable states what is",
+      first->instance, first->regions_at_one_price,
+      others.empty() ? "" : fmt::format(", and {} other machines in all of theirs,", others.size()));
 }
 
 }  // namespace tandem::platforms

@@ -27,6 +27,8 @@ struct Offer {
   Seconds free_if_revoked_within{0.0};  ///< nothing is paid if the provider takes it away earlier
   std::optional<Seconds> startup{};
   std::optional<double> obtainable{};  ///< share of the time in which one can be had; none: not known
+  /// Regions that list the machine, all at this price, if they are three or more; else 0.
+  int regions_at_one_price = 0;
   std::string source;
   std::string date;
   int days = 0;       ///< of the date, since 1970
@@ -60,5 +62,9 @@ const Offer& find_offer(const Offers& offers, const std::string& text);
 /// days since 1970.
 std::string age_warning(std::span<const Offer* const> chosen, int today, int most_days);
 constexpr int usual_price_age_days = 90;
+
+/// "m in all 3 regions, and 2 other machines in all of theirs, at one price each: ..."; empty: of no chosen
+/// offer. A price that is the same everywhere is often that of a list, whatever the stock.
+std::string one_price_warning(std::span<const Offer* const> chosen);
 
 }  // namespace tandem::platforms

@@ -14,7 +14,14 @@
 namespace tandem::cli {
 namespace {
 
-constexpr std::size_t most_rows = 8;
+using planning::Configuration;
+using planning::Excluded;
+using planning::Lattice;
+using planning::LivedConfiguration;
+using planning::Sensitivity;
+using planning::Way;
+
+constexpr std::size_t most_rows = planning::fine_rows;
 constexpr double hour_s = 3600.0;
 
 std::string machines_text(const Configuration& of) {
@@ -147,6 +154,16 @@ std::string excluded_text(const Lattice& lattice) {
   return text;
 }
 
+/// Of rows that depend on chance.
+std::string fresh_text(const PlanResult& result) {
+  int least = planning::most_draws, most = 1;
+  for (const LivedConfiguration& lived : result.lived) {
+    most = std::max(most, lived.lives);
+    if (lived.lives > 1) least = std::min(least, lived.lives);
+  }
+  return least >= most ? std::to_string(most) : fmt::format("{} to {}", least, most);
+}
+
 std::string unpriced_text(const Lattice& lattice) {
   std::string hosts;
   for (const auto& kept : lattice.kept().hosts)
@@ -168,7 +185,7 @@ std::string plan_text(const Lattice& lattice, const PlanResult& result) {
       lattice.ways().front().loaded.experiment.workload.batch,
       with_separators(static_cast<std::int64_t>(lattice.configurations().size())),
       with_separators(static_cast<std::int64_t>(result.offers)), seconds_text(result.priced_s),
-      result.lived.size(), result.draws, result.fresh);
+      result.lived.size(), result.draws, fresh_text(result));
   text += rows_text(lattice, result) + '\n' + excluded_text(lattice);
   if (of.machines == lattice.most_machines(*of.offer))
     text += fmt::format("More machines than {} were not tried (--max-machines)\n", of.machines);
@@ -212,6 +229,7 @@ nlohmann::json plan_document(const Lattice& lattice, const PlanResult& result) {
                     {"round_s", of.round.count()},
                     {"commit_every", of.interval},
                     {"binds", of.binds},
+                    {"lives", lived.lives},
                     {"time_s", band(figures.time_s)},
                     {"cost", band(figures.cost)},
                     {"mean_time_s", figures.mean_time_s},
@@ -230,7 +248,6 @@ nlohmann::json plan_document(const Lattice& lattice, const PlanResult& result) {
           {"samples", lattice.samples()},
           {"configurations", lattice.configurations().size()},
           {"draws", result.draws},
-          {"fresh", result.fresh},
           {"resamples", result.resamples},
           {"rows", rows},
           {"price_break_even", known(found.dearer)},
@@ -259,7 +276,7 @@ std::string plan_csv(const Lattice& lattice, const PlanResult& result) {
     writer.field(of.expected.time);
     writer.field(to_text(of.expected.cost));
     const auto found = lived.find(i);
-    writer.field(found == lived.end() ? 0 : result.fresh);
+    writer.field(found == lived.end() ? 0 : found->second->lives);
     if (found == lived.end()) {
       for (int column = 0; column < 7; ++column) writer.field("");
       writer.field("the estimate: slower or dearer than others");

@@ -1,15 +1,15 @@
 #include "cli/jobs/priced_jobs.hpp"
 
 #include <filesystem>
-#include <numeric>
 #include <utility>
 
 #include "cli/shared/job_text.hpp"
 #include "cli/shared/output.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "workloads/job/plan/job_document.hpp"
-#include "workloads/job/plan/workers_of_generation.hpp"
+#include "workloads/priced/job_life.hpp"
 #include "workloads/priced/priced_results.hpp"
+#include "workloads/priced/round_times.hpp"
 
 namespace tandem::cli {
 namespace {
@@ -49,41 +49,16 @@ void add_fidelity_option(CLI::App& command, std::string& fidelity, const std::ve
   command.add_option("--fidelity", fidelity, text)->capture_default_str()->check(CLI::IsMember(values));
 }
 
-RoundTimes::RoundTimes(LoadedJob loaded, platforms::Network network, platforms::Network of_workers,
-                       bool are_alike)
-    : loaded_(std::move(loaded)),
-      network_(std::move(network)),
-      of_workers_(std::move(of_workers)),
-      are_alike_(are_alike) {}
-
-const priced::Prediction& RoundTimes::with(std::vector<int> slots) {
-  if (are_alike_) std::iota(slots.begin(), slots.end(), 0);
-  const auto known = known_.find(slots);
-  if (known != known_.end()) return known->second;
-  LoadedJob part = loaded_;
-  auto& placement = part.experiment.placement;
-  placement.workers.insert(placement.workers.end(), placement.spares.begin(), placement.spares.end());
-  placement.spares.clear();
-  part.experiment = with_workers_in(std::move(part.experiment), slots);
-  // Of a round alone.
-  part.experiment.transience = {};
-  part.experiment.recovery = {};
-  part.experiment.checkpoint = {};
-  const Job job = tandem::make_job(std::move(part), "", of_workers_);
-  return known_.emplace(std::move(slots), priced::predict(job, network_)).first->second;
-}
-
 Simulated simulate_priced(LoadedJob loaded, const SimulateOptions& options, const std::string& out) {
   check_options(options);
   check_stop(loaded.experiment.stop);
   PlatformCache platforms;
   const platforms::Network of_workers = tandem::network_of_workers(loaded.experiment, platforms);
   const Job job = tandem::make_job(loaded, out, of_workers);
-  RoundTimes rounds(loaded, platforms.network(loaded.experiment.platform, priced::hosts_of_prediction(job)),
-                    of_workers);
-  std::vector<int> first(job.roster().first_workers().size());
-  std::iota(first.begin(), first.end(), 0);
-  const priced::Prediction found = rounds.with(first);
+  const platforms::Network network =
+      platforms.network(loaded.experiment.platform, priced::hosts_of_prediction(job));
+  priced::RoundTimes rounds(loaded.experiment, loaded.platform, network, of_workers);
+  const priced::Prediction found = rounds.with_first(job.roster().first_workers().size());
   const priced::JobLife lives(job, {.rounds = found.rounds,
                                     .in_rounds = found.in_rounds,
                                     .round = [&](const auto& slots) { return rounds.with(slots).round; },

@@ -21,6 +21,8 @@ ChosenOffers offers_of(const std::string& text) {
           offers.chosen, static_cast<int>(today.time_since_epoch().count()), platforms::usual_price_age_days);
       !age.empty())
     offers.warnings.push_back(all.file + ": " + age);
+  if (const auto listed = platforms::one_price_warning(offers.chosen); !listed.empty())
+    offers.warnings.push_back(all.file + ": " + listed);
   return offers;
 }
 

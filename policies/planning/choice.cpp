@@ -79,20 +79,18 @@ std::optional<std::size_t> choose(std::span<const Figures> configurations) {
   return best;
 }
 
-std::size_t nearest(std::span<const Figures> configurations, const Goal& goal) {
-  TANDEM_CHECK(!configurations.empty(), "configurations", configurations.size());
-  std::size_t best = 0;
-  const auto key = [&](std::size_t i) {
+std::vector<std::size_t> by_nearness(std::span<const Figures> configurations, const Goal& goal) {
+  std::vector<std::size_t> order(configurations.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) {
     const Figures& of = configurations[i];
     return goal.deadline ? std::tuple(-of.within, of.mean_time_s, of.mean_cost)
                          : std::tuple(-of.within, of.mean_cost, of.mean_time_s);
-  };
-  for (std::size_t i = 1; i < configurations.size(); ++i)
-    if (key(i) < key(best)) best = i;
-  return best;
+  });
+  return order;
 }
 
-bool differ(std::span<const Outcome> one, std::span<const Outcome> other) {
+bool differ(std::span<const Outcome> one, std::span<const Outcome> other, double errors) {
   TANDEM_CHECK(one.size() == other.size(), one.size(), other.size());
   const auto n = static_cast<double>(one.size());
   double sum = 0.0, squares = 0.0;
@@ -103,7 +101,7 @@ bool differ(std::span<const Outcome> one, std::span<const Outcome> other) {
   }
   const double mean = sum / n;
   const double variance = n > 1 ? std::max(0.0, squares - n * mean * mean) / (n - 1) : 0.0;
-  return std::abs(mean) > 2 * std::sqrt(variance / n);
+  return std::abs(mean) > errors * std::sqrt(variance / n);
 }
 
 std::vector<int> choices_of_resamples(const std::vector<std::vector<Outcome>>& outcomes,

@@ -60,13 +60,13 @@ std::vector<std::size_t> front(std::span<const Outcome> expected);
 
 /// The cheapest in the mean of those that meet the goal; of equal ones the fastest. None: none meets it.
 std::optional<std::size_t> choose(std::span<const Figures> configurations);
-/// Where none meets it: the one that meets it most often; of equal ones the fastest in the mean if there is a
-/// deadline, else the cheapest. Pre: at least one.
-std::size_t nearest(std::span<const Figures> configurations, const Goal& goal);
+/// All of them, those that meet the goal most often first; of equal ones the fastest in the mean if there is
+/// a deadline, else the cheapest.
+std::vector<std::size_t> by_nearness(std::span<const Figures> configurations, const Goal& goal);
 
-/// Whether the mean costs of two configurations differ by more than two standard errors of their paired
+/// Whether the mean costs of two configurations differ by more than so many standard errors of their paired
 /// difference. Pre: equally many outcomes.
-bool differ(std::span<const Outcome> one, std::span<const Outcome> other);
+bool differ(std::span<const Outcome> one, std::span<const Outcome> other, double errors = 2.0);
 
 /// How often each configuration is chosen, among so many choices from outcomes that are drawn again with
 /// replacement, by the same draws for all. Those that are certain keep their outcome. Pre: equally many

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -16,7 +17,7 @@ namespace TANDEM_FILE {
 using nlohmann::json;
 using ::testing::HasSubstr;
 
-constexpr double server_per_hour = 0.2;
+constexpr double server_per_hour = 0.2, pair_per_hour = 0.25;
 
 class Plan : public ::testing::Test {
  protected:
@@ -48,16 +49,17 @@ class Plan : public ::testing::Test {
     write_offers(1.0);
   }
 
-  /// `factor`: on the prices.
-  void write_offers(double factor) const {
+  /// `factor`: on the prices. `has_pair`: spot machines of two devices, too.
+  void write_offers(double factor, bool has_pair = false) const {
     const auto row = [&](const std::string& instance, const std::string& kind, double price) {
-      return "made,here," + instance + ",t4,1," + kind + "," + std::to_string(factor * price) +
-             ",USD,1,10,8,made,2026-11-01\n";
+      return "made,here," + instance + ",t4," + (instance == "pair" ? "2," : "1,") + kind + "," +
+             std::to_string(factor * price) + ",USD,1,10,8,made,2026-11-01\n";
     };
     line_.write("offers.csv",
                 "provider,region,instance,device,count,kind,price_per_hour,currency,billing_step,"
                 "billing_minimum,network_gbps,source,date\n" +
-                    row("one", "on-demand", 0.5) + row("dear", "on-demand", 0.6) + row("one", "spot", 0.125));
+                    row("one", "on-demand", 0.5) + row("dear", "on-demand", 0.6) + row("one", "spot", 0.125) +
+                    (has_pair ? row("pair", "spot", pair_per_hour) : ""));
   }
 
   json plan(const std::string& words, int exit_code = 0) const {
@@ -106,9 +108,10 @@ TEST_F(Plan, TheBreakEvenIsWhereTheNextOneIsCheaper) {
 }
 
 /// What the plan writes runs unedited: at once as foretold where machines stay; the life of the experiment's
-/// seed is one of those that were foretold where they do not.
+/// seed is one of those that were foretold where they do not. Workers of one machine depart together.
 TEST_F(Plan, TheWrittenFilesRunAndCostAsForetold) {
-  for (const std::string kind : {"on-demand", "spot"}) {
+  for (const std::string kind : {"on-demand", "spot", "pair"}) {
+    write_offers(1.0, kind == "pair");
     const json row = plan(": " + kind + "' --max-machines 4").at("rows").at(0);
     const auto run = line_.tandem("simulate out/experiment.yaml --force --out run");
     ASSERT_EQ(run.exit_code, 0) << run.output;
@@ -129,25 +132,36 @@ TEST_F(Plan, TheWrittenFilesRunAndCostAsForetold) {
 }
 
 /// One machine that lives T, starts again after S, and commits every c rounds, which take no time: it keeps
-/// k = floor(T / (c r)) c rounds of a life, and the last life does the rest.
+/// k = floor(T / (c r)) c rounds of a life, and the last life does the rest. Begun seconds of each stay are
+/// paid, at least ten. A machine of two devices has one life, and one price.
 TEST_F(Plan, LivesTwiceAsLongAreInterruptedAsOftenAsByHand) {
-  for (const double life_s : {20.0, 40.0}) {
+  write_offers(1.0, true);
+  struct Machine {
+    std::string name;
+    int devices;
+    double per_hour, life_s;
+  };
+  for (const auto& [name, devices, per_hour, life_s] :
+       {Machine{"one", 1, 0.125, 20}, {"one", 1, 0.125, 40}, {"pair", 2, pair_per_hour, 40}}) {
     const json row =
-        plan(
-            ": spot' --max-machines 1 --set recovery.mode=restart --set recovery.policy=restart "
-            "--set recovery.restarts=20 --set checkpoint.policy=fixed --set checkpoint.options.interval=10 "
-            "--set transience.detect=0 --set transience.lifetime=fixed --set 'transience.options={time: " +
-            std::to_string(life_s) + "}'")
+        plan(": " + name +
+             " spot' --max-machines 1 --set recovery.mode=restart --set recovery.policy=restart "
+             "--set recovery.restarts=20 --set checkpoint.policy=fixed --set checkpoint.options.interval=10 "
+             "--set transience.detect=0 --set transience.lifetime=fixed --set 'transience.options={time: " +
+             std::to_string(life_s) + "}'")
             .at("rows")
             .at(0);
     const double round_s = row.at("round_s");
     const int rounds = row.at("rounds"), kept = static_cast<int>(life_s / (10 * round_s)) * 10;
     int lost = 0;
     while ((rounds - lost * kept) * round_s > life_s) ++lost;
-    EXPECT_EQ(rounds, 800);
+    const double last_s = (rounds - lost * kept) * round_s;
+    EXPECT_EQ(rounds * devices, 800);
     EXPECT_EQ(row.at("departures"), lost);
-    EXPECT_NEAR(row.at("mean_time_s").get<double>(), lost * (life_s + 5) + (rounds - lost * kept) * round_s,
-                1e-6);
+    EXPECT_NEAR(row.at("mean_time_s").get<double>(), lost * (life_s + 5) + last_s, 1e-6);
+    EXPECT_NEAR(row.at("workers_cost").get<double>(),
+                (lost * life_s + std::max(10.0, std::ceil(last_s - 1e-6))) * per_hour / 3600,
+                1e-6 * (lost + 1));
   }
 }
 

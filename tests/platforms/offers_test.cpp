@@ -136,6 +136,19 @@ TEST(Offers, WarnOfOldPrices) {
   EXPECT_EQ(age_warning({}, first + 91, 90), "");
 }
 
+TEST(Offers, OnePriceEverywhereSaysNothingOfStock) {
+  const auto warning = [](const std::string& last) {
+    const Offers offers =
+        read_offers("o.csv", table(good + "\np,s,,m,t4,1,16,on-demand,1.846,USD,list,2025-11-18\n" + last));
+    return one_price_warning(matching_offers(offers, "r"));
+  };
+  EXPECT_EQ(
+      warning("p,t,,m,t4,1,16,on-demand,1.846,USD,list,2025-11-18"),
+      "m in all 3 regions at one price: listed is not obtainable; the column obtainable states what is");
+  EXPECT_EQ(warning("p,t,,m,t4,1,16,on-demand,1.9,USD,list,2025-11-18"), "");
+  EXPECT_EQ(warning("p,s,z,m,t4,1,16,on-demand,1.846,USD,list,2025-11-18"), "") << "two regions";
+}
+
 Host host_with(std::map<std::string, std::string> properties) {
   Host host;
   host.name = "a";

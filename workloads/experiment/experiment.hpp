@@ -27,6 +27,12 @@ constexpr bool launches_again(Continuation continuation) {
   return continuation == Continuation::restart_on_death || continuation == Continuation::restart_on_departure;
 }
 
+/// From 0 to 100.
+struct Percent {
+  double value = 0.0;
+  bool operator==(const Percent&) const = default;
+};
+
 struct Experiment {
   std::string name;      ///< default: the file's stem
   std::string platform;  ///< path, made absolute when loaded
@@ -108,8 +114,8 @@ struct Experiment {
     std::string cache = "lru";  ///< of cache::catalog()
     std::map<std::string, OptionValue> cache_options;
     Bytes cache_capacity{0};  ///< of the first tier, memory
-    /// The same in percent of the stored training samples; 0: in bytes. See resolve_cache_capacity().
-    double cache_percent = 0.0;
+    /// The same as a part of the stored training samples; 0: in bytes. See resolve_cache_capacity().
+    Percent cache_percent{};
     Bytes disk_capacity{0};  ///< of the second tier, on the node's disk; 0: none
     /// How training images are changed each time they are used, by augmentation_options(); empty: unchanged.
     std::map<std::string, OptionValue> augment;

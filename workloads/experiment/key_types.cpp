@@ -48,7 +48,10 @@ struct TypeText {
     for (const auto& name : field.names()) text += (text.empty() ? "" : " | ") + name;
     return text;
   }
-  std::string operator()(const OwnField& field) const { return field.type; }
+  std::string operator()(const Percent*) const { return "0% to 100% of " + accepts.percent_of; }
+  std::string operator()(const Either& field) const {
+    return std::visit(*this, field.first) + " | " + std::visit(*this, field.second);
+  }
   std::string operator()(const std::vector<std::string>*) const {
     if (accepts.buckets) return "list of buckets (like [8MB 30ms, 100MB 95ms])";
     return accepts.tensors ? "list of tensors (like [4MB, 16kB]), or path" : "list of names";

@@ -30,6 +30,9 @@ Accepts lifetime() {
   return accepts;
 }
 
+Accepts size_or_percent(std::string of) { return {.minimum = 0, .percent_of = std::move(of)}; }
+
+constexpr double most_loaders = 1024;
 constexpr double million = 1e6;
 constexpr double billion = 1e9;
 
@@ -243,8 +246,10 @@ std::vector<ExperimentKey> cache_keys() {
        "options of the cache policy; see `tandem list cache`",
        Shared::with_caches},
       {"data.cache_capacity",
-       [](Experiment& experiment) -> Field { return capacity_field(experiment.data); },
-       {},
+       [](Experiment& experiment) -> Field {
+         return Either{&experiment.data.cache_capacity, &experiment.data.cache_percent};
+       },
+       size_or_percent("the training samples' bytes"),
        "size of each cache node's cache in memory, its first tier; 20%: a part of the stored training "
        "samples "
        "of the job, which `tandem show` prints in bytes",
@@ -282,8 +287,10 @@ std::vector<ExperimentKey> cache_keys() {
        "Refused with cache policies that plan with the lists of one job, samplers that depend on what is "
        "cached, data.peers plan or directory, and data.keep"},
       {"data.background",
-       [](Experiment& experiment) -> Field { return background_field(experiment.data); },
-       {},
+       [](Experiment& experiment) -> Field {
+         return Either{ChoiceField(&experiment.data.background), &experiment.data.loaders};
+       },
+       between(1, most_loaders),
        "when cache nodes begin reads in the background (data.cache icache, hoard, ...) - idle: when no batch "
        "waits; while-computing: when no batch waits and no worker of the node, of any job, exchanges "
        "gradients (workers notify their node when an exchange begins and ends); a number: of loaders that "

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "workloads/experiment/experiment.hpp"
-#include "workloads/experiment/own_field.hpp"
 
 namespace tandem {
 
@@ -47,9 +46,10 @@ struct Accepts {
   std::string file_ending = {};  ///< names with this ending are file paths
   std::string needed_file =
       {};  ///< "a platform file": must be there when the experiment is read; empty: need not
-  std::string options = {};  ///< of names: the key with the options of what is named ("sync.options")
-  bool tensors = false;      ///< a list of tensors (tensor_list.hpp), or one path of a file with them
-  bool buckets = false;      ///< a list of measured buckets (measured_buckets.hpp)
+  std::string options = {};     ///< of names: the key with the options of what is named ("sync.options")
+  bool tensors = false;         ///< a list of tensors (tensor_list.hpp), or one path of a file with them
+  bool buckets = false;         ///< a list of measured buckets (measured_buckets.hpp)
+  std::string percent_of = {};  ///< of a percentage: what all of it is
 
   bool is_path(const std::string& text) const {
     return file_path || (!file_ending.empty() && text.ends_with(file_ending));
@@ -87,12 +87,18 @@ class ChoiceField {
   bool (*set_)(void* field, const std::string& name);
 };
 
+/// Values of two types, each in a field of its own. The second one counts unless it is 0.
+struct Either {
+  std::variant<ChoiceField, Bytes*> first;
+  std::variant<int*, Percent*> second;
+};
+
 using OptionValues = std::map<std::string, OptionValue>;
 using Variants = std::map<std::string, nlohmann::json>;
 /// The field of a key; its type is the type of the key.
 using Field =
     std::variant<std::string*, bool*, int*, std::int64_t*, std::uint64_t*, double*, Bytes*, Seconds*, Flops*,
-                 ChoiceField, OwnField, std::vector<std::string>*, OptionValues*, Variants*>;
+                 ChoiceField, Either, std::vector<std::string>*, OptionValues*, Variants*>;
 
 /// The jobs of one experiment that must have the same value.
 enum class Shared : std::uint8_t { by_none, with_caches, by_all_jobs };

@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/quantity_text.hpp"
 #include "workloads/experiment/keys.hpp"
 
@@ -69,6 +70,17 @@ bool read_real(Quantity& field, const Json& value, std::optional<Quantity> (*par
 bool read(Seconds& field, const Json& value) { return read_real(field, value, parse_seconds); }
 bool read(Flops& field, const Json& value) { return read_real(field, value, parse_flops); }
 
+/// "12.5%".
+bool read(Percent& field, const Json& value) {
+  if (!value.is_string()) return false;
+  std::string text = value.get<std::string>();
+  if (!text.ends_with('%')) return false;
+  text.pop_back();
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), field.value);
+  return error == std::errc() && rest == text.data() + text.size() && field.value >= 0.0 &&
+         field.value <= 100.0;
+}
+
 bool read(std::vector<std::string>& field, const Json& value) {
   std::vector<std::string> texts;
   const auto take = [&](const Json& item) {
@@ -106,6 +118,10 @@ template <class Tag, class Rep>
 Json written(const Quantity<Tag, Rep>& field) {
   return field.count();
 }
+Json written(const Percent& field) {
+  char buffer[32];
+  return std::string(buffer, std::to_chars(buffer, buffer + sizeof buffer, field.value).ptr) + '%';
+}
 Json written(const OptionValues& field) {
   Json options = Json::object();
   for (const auto& [name, value] : field) options[name] = option_to_json(value);
@@ -129,6 +145,27 @@ bool bounds_hold(const Accepts& accepts, const Quantity<Tag, Rep>& field) {
   return within(accepts, static_cast<double>(field.count()));
 }
 
+// ---- Values of two types ----
+
+struct Clear {
+  void operator()(const ChoiceField& field) const {
+    const bool is_set = field.set(field.names().front());
+    TANDEM_CHECK(is_set, "choice", field.names().front());
+  }
+  template <class Value>
+  void operator()(Value* field) const {
+    *field = Value{};
+  }
+};
+
+/// By the visitor, of the field that counts.
+template <class Visitor>
+Json written_by(const Visitor& visitor, const Either& field) {
+  const bool is_first = std::visit(
+      [](const auto* second) { return *second == std::remove_cvref_t<decltype(*second)>{}; }, field.second);
+  return is_first ? std::visit(visitor, field.first) : std::visit(visitor, field.second);
+}
+
 // ---- One visitor for each direction ----
 
 struct Assign {
@@ -138,7 +175,12 @@ struct Assign {
   bool operator()(const ChoiceField& field) const {
     return value.is_string() && field.set(value.get<std::string>());
   }
-  bool operator()(const OwnField& field) const { return field.set(value); }
+  bool operator()(const Either& field) const {
+    const bool is_second = std::visit(*this, field.second);
+    std::visit(Clear(), field.first);
+    if (!is_second) std::visit(Clear(), field.second);
+    return is_second || std::visit(*this, field.first);
+  }
   template <class Value>
   bool operator()(Value* field) const {
     if (stands_for_zero()) {
@@ -151,7 +193,7 @@ struct Assign {
 
 struct Plain {
   Json operator()(const ChoiceField& field) const { return field.get(); }
-  Json operator()(const OwnField& field) const { return field.get(); }
+  Json operator()(const Either& field) const { return written_by(*this, field); }
   template <class Value>
   Json operator()(const Value* field) const {
     return written(*field);
@@ -161,7 +203,7 @@ struct Plain {
 /// Quantities with their units.
 struct WithUnits : Plain {
   using Plain::operator();
-  Json operator()(const OwnField& field) const { return field.written(); }
+  Json operator()(const Either& field) const { return written_by(*this, field); }
   template <class Tag, class Rep>
   Json operator()(const Quantity<Tag, Rep>* field) const {
     return to_text(*field);

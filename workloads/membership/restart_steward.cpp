@@ -58,6 +58,15 @@ Seconds RestartSteward::begin_next() {
   return start;
 }
 
+std::vector<TimedDecision> RestartSteward::decisions() const {
+  constexpr Rank launcher = -1;
+  std::vector<TimedDecision> all;
+  for (const Decided& one : decided_)
+    all.push_back(
+        {one.at, {launcher, "recovery", recovery::to_text(one.event), recovery::to_text(one.decisions)}});
+  return all;
+}
+
 /// Whether something happens to machines until then.
 bool RestartSteward::is_due(Seconds time) const {
   const auto next = membership_.machines().next();
@@ -95,10 +104,7 @@ void RestartSteward::end_if_changed(Seconds now) {
 }
 
 void RestartSteward::perform(const Membership::Step& step) {
-  constexpr Rank launcher = -1;
-  if (step.event)
-    decisions_.push_back(
-        {step.at, {launcher, "recovery", recovery::to_text(*step.event), recovery::to_text(step.decisions)}});
+  if (step.event) decided_.push_back({step.at, *step.event, step.decisions});
   for (const MemberAction& action : step.actions) carry_out(action);
   start_if_complete(step.at);
 }

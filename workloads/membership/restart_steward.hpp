@@ -57,7 +57,7 @@ class RestartSteward {
 
   /// The events of the machines, and the decisions of the policy, up to the end of the generation that runs.
   const std::vector<MembershipRecord>& membership() const { return records_; }
-  const std::vector<TimedDecision>& decisions() const { return decisions_; }
+  std::vector<TimedDecision> decisions() const;
   /// Warnings that machines of this generation get until its end, and those that they have had.
   const std::vector<DrawnWarning>& warnings() const { return warnings_; }
 
@@ -65,6 +65,12 @@ class RestartSteward {
   struct Slot {
     std::string host;
     std::string roles = {};  ///< of a needed machine; empty: a worker's
+  };
+  /// Texts take longer than decisions, and few callers need them.
+  struct Decided {
+    Seconds at{};
+    recovery::Event event;
+    recovery::Decisions decisions;
   };
   static std::vector<Slot> slots_of(std::vector<std::string> hosts, std::vector<Needed> needed);
   const Slot& at(int slot) const { return slots_.at(static_cast<std::size_t>(slot)); }
@@ -88,7 +94,7 @@ class RestartSteward {
   std::vector<int> departed_meanwhile_;
   std::vector<int> departed_apart_;  ///< while the generation runs without them
   std::vector<MembershipRecord> records_;
-  std::vector<TimedDecision> decisions_;
+  std::vector<Decided> decided_;
   std::vector<DrawnWarning> warnings_;
 };
 

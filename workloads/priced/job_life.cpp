@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "policies/checkpointing/policy.hpp"
@@ -71,7 +72,10 @@ class Course {
   Course(const Job& job, const LifeSetting& setting, const CommitTimes& commit, std::int64_t every,
          std::uint64_t seed, const Change& change)
       : job_(job), setting_(setting), commit_(commit), every_(every), seed_(seed), change_(change) {
-    for (const Rank worker : job.roster().workers()) hosts_.push_back(job.roster().host_of(worker));
+    for (const Rank worker : job.roster().workers()) {
+      hosts_.push_back(job.roster().host_of(worker));
+      machines_.push_back(platforms::machine_of(job.devices().host_of(worker)));
+    }
   }
 
   Life undisturbed() {
@@ -94,9 +98,14 @@ class Course {
     Seconds now{0.0};
     double done = 0.0;
     for (int events = 0; life_.gave_up.empty(); ++events) {
+      const auto next = members.next();
+      // What happens at one time is one change, such as the departure of all workers of a machine.
+      if (next && *next <= now && events <= most_events) {
+        note(members, members.take());
+        continue;
+      }
       const std::vector<int> working = at_work(members);
       const Seconds round = working.empty() ? Seconds(0.0) : with_commits(round_of(working));
-      const auto next = members.next();
       const Seconds end = now + round * (static_cast<double>(setting_.rounds) - done);
       const bool ends = !working.empty() && (!next || end <= *next);
       if (!ends && (!next || members.waits_in_vain(now)))
@@ -276,7 +285,11 @@ class Course {
     life_.makespan = now;
     life_.journal.counted_rounds = setting_.rounds;
     std::erase_if(life_.journal.membership, [&](const MembershipRecord& row) { return row.time > now; });
-    life_.departures = std::ranges::count(life_.journal.membership, "departed", &MembershipRecord::event);
+    std::set<std::pair<double, std::string>> departures;
+    for (const MembershipRecord& row : life_.journal.membership)
+      if (row.event == "departed")
+        departures.emplace(row.time.count(), machines_[static_cast<std::size_t>(row.slot)]);
+    life_.departures = std::ssize(departures);
     return std::move(life_);
   }
 
@@ -291,8 +304,8 @@ class Course {
   std::int64_t every_;
   std::uint64_t seed_;
   Change change_;
-  std::vector<std::string> hosts_;  ///< by slot
-  Seconds last_{0.0};               ///< when the last generation ended, of a job that starts again
+  std::vector<std::string> hosts_, machines_;  ///< by slot
+  Seconds last_{0.0};                          ///< when the last generation ended, of a job that starts again
   Life life_ = {};
 };
 

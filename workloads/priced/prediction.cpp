@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <span>
+#include <tuple>
 #include <utility>
 
 #include "policies/prices/order_statistics.hpp"
@@ -38,6 +40,9 @@ void check_form(const Job& job) {
   if (experiment.run.slowdown_probability > 0.0) has_no_form("run.slowdown_probability");
 }
 
+/// The collective that moves the fewest bytes, and uses all links all the time.
+constexpr const char* ring_collective = "ring";
+
 class Predictor {
  public:
   Predictor(const Job& job, const platforms::Network& network)
@@ -65,14 +70,11 @@ class Predictor {
   void over_all_reduce() {
     const Seconds computing = slowest_->computing(), update = last_update();
     const bool may_overlap = plan_.overlaps_backward() && plan_.payload() == sync::Payload::gradient;
+    summed_elements_ = plan_.summed_elements();
     std::vector<prices::Bucket> sums;
-    std::map<std::pair<std::string, std::int64_t>, prices::Bucket> known;  // many buckets are of one size
+    const auto known = times_of_sums();
     for (std::size_t bucket = 0; bucket < job_.model().buckets.size(); ++bucket) {
-      const std::string& collective = plan_.all_reduce()->collectives[bucket];
-      const std::int64_t elements = plan_.summed_elements()[bucket];
-      const auto [sum, is_new] = known.try_emplace({collective, elements});
-      if (is_new) sum->second = time_of_sum(collective, elements);
-      sums.push_back(sum->second);
+      sums.push_back(known.at(kind_of(bucket)));
       for (const WorkerTimes& of : classes_)
         sums.back().ready = std::max(sums.back().ready, may_overlap ? of.ready()[bucket] : of.computing());
     }
@@ -97,28 +99,68 @@ class Predictor {
     count_bytes_of_sums();
   }
 
-  /// As its schedule does it, priced on the network; a library's, as simulations price it. Ready at 0.
-  prices::Bucket time_of_sum(const std::string& collective, std::int64_t elements) const {
-    const auto price = [&](const std::string& name, std::int64_t of) {
-      if (found_.workers == 1) return Seconds(0.0);
-      if (name == native_all_reduce) {
-        LibraryAllReduceCost library(job_, network_, 0);
-        return library.next(job_.roster().first_workers(), Bytes(of * 4)).alone;
-      }
-      AllReduceSetting setting = all_reduce_setting(job_, job_.roster().first_workers(), {of});
-      setting.collective = name;
-      return plan_and_price(setting, network_).time;
+  using Sum = std::pair<std::string, std::int64_t>;  ///< collective and elements
+  /// Many buckets are of one kind.
+  Sum kind_of(std::size_t bucket) const {
+    return {plan_.all_reduce()->collectives[bucket], summed_elements_[bucket]};
+  }
+
+  /// Of the kinds of all buckets, ready at 0. A tree does not use all links all the time.
+  std::map<Sum, prices::Bucket> times_of_sums() const {
+    const auto has_idle_links = [](const std::string& name) {
+      return name != native_all_reduce && name != ring_collective;
     };
-    const auto alone = [&](const std::string& name) {
-      const Seconds all = price(name, elements);
-      const Seconds latency = std::min(all, price(name, std::min<std::int64_t>(elements, found_.workers)));
-      return prices::Bucket{.ready = {}, .exchange = all - latency, .latency = latency};
+    std::map<std::string, std::set<std::int64_t>> sizes;
+    for (std::size_t bucket = 0; bucket < job_.model().buckets.size(); ++bucket) {
+      const auto [name, elements] = kind_of(bucket);
+      for (const std::string& of : has_idle_links(name) ? std::vector<std::string>{name, ring_collective}
+                                                        : std::vector<std::string>{name})
+        sizes[of].insert({elements, latency_elements(elements)});
+    }
+    std::map<std::string, std::map<std::int64_t, Seconds>> times;
+    for (const auto& [name, of] : sizes) times[name] = prices_of(name, of);
+    const auto moving = [&](const std::string& name, std::int64_t elements) {
+      const auto& of = times.at(name);
+      const Seconds latency = std::min(of.at(elements), of.at(latency_elements(elements)));
+      return std::pair(of.at(elements) - latency, latency);
     };
-    prices::Bucket sum = alone(collective);
-    // A tree does not use all links all the time; a ring does, and no sum moves fewer bytes.
-    if (collective != native_all_reduce && collective != "ring")
-      sum.busy = std::min(sum.exchange, alone("ring").exchange);
-    return sum;
+    std::map<Sum, prices::Bucket> sums;
+    for (std::size_t bucket = 0; bucket < job_.model().buckets.size(); ++bucket) {
+      const auto [sum, is_new] = sums.try_emplace(kind_of(bucket));
+      if (!is_new) continue;
+      const auto& [name, elements] = sum->first;
+      std::tie(sum->second.exchange, sum->second.latency) = moving(name, elements);
+      if (has_idle_links(name))
+        sum->second.busy = std::min(sum->second.exchange, moving(ring_collective, elements).first);
+    }
+    return sums;
+  }
+
+  /// A sum that moves so little takes its latencies alone.
+  std::int64_t latency_elements(std::int64_t elements) const {
+    return std::min<std::int64_t>(elements, found_.workers);
+  }
+
+  /// By elements, with all latencies: as the schedule does it, priced on the network; a library's, as
+  /// simulations price it.
+  std::map<std::int64_t, Seconds> prices_of(const std::string& name,
+                                            const std::set<std::int64_t>& sizes) const {
+    std::map<std::int64_t, Seconds> found;
+    for (const std::int64_t elements : sizes) found[elements] = Seconds(0.0);
+    if (found_.workers == 1) return found;
+    if (name == native_all_reduce) {
+      LibraryAllReduceCost library(job_, network_, 0);
+      for (auto& [elements, time] : found)
+        time = library.next(job_.roster().first_workers(), Bytes(elements * 4)).alone;
+      return found;
+    }
+    AllReduceSetting setting =
+        all_reduce_setting(job_, job_.roster().first_workers(), {sizes.begin(), sizes.end()});
+    setting.collective = name;
+    const std::vector<Seconds> alone = prices_alone(setting, network_);
+    auto next = alone.begin();
+    for (auto& [elements, time] : found) time = *next++;
+    return found;
   }
 
   /// A processor does one thing at a time.
@@ -229,16 +271,21 @@ class Predictor {
 
   /// A library's all-reduce is counted as a ring, which moves the fewest bytes.
   void count_bytes_of_sums() {
-    const auto& elements = plan_.summed_elements();
-    for (std::size_t bucket = 0; bucket < elements.size(); ++bucket)
-      for (int self = 0; self < found_.workers; ++self) {
-        const auto schedule = plan_.group_of_all().schedule(bucket, self, elements[bucket]);
-        const std::int64_t as_ring = 2 * elements[bucket] * (found_.workers - 1) / found_.workers;
+    std::map<Sum, collectives::Extent> known;
+    for (std::size_t bucket = 0; bucket < job_.model().buckets.size(); ++bucket) {
+      const auto [all, is_new] = known.try_emplace(kind_of(bucket));
+      const std::int64_t elements = all->first.second;
+      for (int self = 0; is_new && self < found_.workers; ++self) {
+        const auto schedule = plan_.group_of_all().schedule(bucket, self, elements);
+        const std::int64_t as_ring = 2 * elements * (found_.workers - 1) / found_.workers;
         const auto extent = schedule ? collectives::extent_of(*schedule)
                                      : collectives::Extent{.sent = as_ring, .received = as_ring};
-        found_.bytes_sent += 4 * extent.sent;
-        found_.bytes_received += 4 * extent.received;
+        all->second.sent += extent.sent;
+        all->second.received += extent.received;
       }
+      found_.bytes_sent += 4 * all->second.sent;
+      found_.bytes_received += 4 * all->second.received;
+    }
   }
 
   void part(std::string name, Seconds time) {
@@ -283,7 +330,8 @@ class Predictor {
   const ExchangePlan& plan_;
   const platforms::Network& network_;
   std::vector<WorkerTimes> classes_;
-  const WorkerTimes* slowest_ = nullptr;  ///< class
+  const WorkerTimes* slowest_ = nullptr;       ///< class
+  std::vector<std::int64_t> summed_elements_;  ///< by bucket, of an all-reduce
   Prediction found_ = {};
 };
 

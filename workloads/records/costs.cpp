@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -34,11 +35,22 @@ Interval part_of(const Interval& interval, const Interval& whole) {
   return {std::max(interval.begin, whole.begin), std::min(interval.end, whole.end)};
 }
 
+/// Pre: disjoint and in order of time.
 Intervals parts_of(const Intervals& apart, const Interval& whole) {
   Intervals parts;
-  for (const Interval& interval : apart)
-    if (const Interval part = part_of(interval, whole); part.end > part.begin) parts.push_back(part);
+  auto next = std::ranges::upper_bound(apart, whole.begin, {}, &Interval::end);
+  for (; next != apart.end() && next->begin < whole.end; ++next)
+    if (const Interval part = part_of(*next, whole); part.end > part.begin) parts.push_back(part);
   return parts;
+}
+
+/// Those that may have a part in it. Pre: of one worker, in order of time.
+std::span<const StepRecord* const> steps_in(std::span<const StepRecord* const> steps, const Interval& whole) {
+  const auto start = [](const StepRecord* step) { return step->start; };
+  auto first = std::ranges::lower_bound(steps, whole.begin, {}, start);
+  while (first != steps.begin() && (*std::prev(first))->start + (*std::prev(first))->duration() > whole.begin)
+    --first;
+  return {first, std::ranges::lower_bound(first, steps.end(), whole.end, {}, start)};
 }
 
 /// Whether a worker sent or received something at the end of this step: its gradient is no longer lost with
@@ -207,7 +219,7 @@ class Activity {
     Intervals kept, lost = parts_of(lost_, stay.member);
     Seconds last = stay.member.begin;  // of what is not lost with the machine
     if (const auto own = steps_.find(rank); own != steps_.end())
-      for (const StepRecord* step : own->second) {
+      for (const StepRecord* step : steps_in(own->second, stay.member)) {
         const Interval part = part_of({step->start, step->start + step->duration()}, stay.member);
         if (part.end <= part.begin) continue;
         kept.push_back(part);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "policies/lifetimes/fates_by_machine.hpp"
 #include "policies/lifetimes/fates_by_slot.hpp"
 #include "tests/policies/lifetimes/made.hpp"
 #include "tests/support/names.hpp"
@@ -81,6 +82,37 @@ TEST(Fates, OfSlotsWithDifferentModelsAreThoseOfEachModel) {
   expected.insert(expected.end(), of_markov.begin(), of_markov.end());
   std::ranges::sort(expected, {}, &Departure::time);
   EXPECT_EQ(departures(mixed, groups.size(), 60.0, 1e6), expected);
+}
+
+/// Two machines of two slots that live 100 and 30 s, and then 200 and 70 s.
+TEST(Fates, OfSlotsOnOneMachineAreItsOwn) {
+  FatesByMachine fates(make_fates("fixed", {{"times", std::string("100,200;30,70")}}, 1, {0, 0}),
+                       {0, 0, 1, 1});
+  EXPECT_EQ(departures(fates, 4, 50.0, 151.0), (std::vector<Departure>{{30.0, {2, 1}},
+                                                                       {30.0, {3, 1}},
+                                                                       {100.0, {0, 1}},
+                                                                       {100.0, {1, 1}},
+                                                                       {150.0, {2, 2}},
+                                                                       {150.0, {3, 2}}}));
+  // One that has left for another reason comes back to the machine; one that comes back at once, after its
+  // machine has departed, comes with the next machine, before the others have left the first one.
+  FatesByMachine one(make_fates("fixed", {{"times", std::string("100,200")}}, 1, {0}), {0, 0});
+  one.arrive({0, 1}, 0.0);
+  one.arrive({1, 1}, 0.0);
+  one.depart(0, 40.0);
+  EXPECT_EQ(one.obtainable(0, 40.0), 40.0);
+  one.arrive({0, 2}, 40.0);
+  EXPECT_EQ(one.known(0), (Departure{100.0, {0, 2}}));
+  one.depart(0, 100.0);
+  one.arrive({0, 3}, 100.0);
+  EXPECT_EQ(one.next(), (Departure{100.0, {1, 1}}));
+  one.depart(1, 100.0);
+  one.arrive({1, 2}, 120.0);
+  EXPECT_EQ(one.known(1), (Departure{300.0, {1, 2}}));
+  // The last one of a machine gives it back.
+  one.depart(0, 150.0);
+  one.depart(1, 150.0);
+  EXPECT_FALSE(one.next());
 }
 
 TEST(Fates, AnOccupantsLifetimeDoesNotDependOnTheOthers) {

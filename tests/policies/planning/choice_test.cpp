@@ -58,7 +58,7 @@ TEST(Choice, TheCheapestThatMeetsTheGoalOrTheNearest) {
     for (const Outcome& each : {outcome(4, 10), outcome(2, 30), outcome(3, 20)})
       all.push_back(figures_of(std::vector(1, each), goal, true));
     const auto best = choose(all);
-    return std::pair(best.has_value(), best.value_or(nearest(all, goal)));
+    return std::pair(best.has_value(), best.value_or(by_nearness(all, goal).front()));
   };
   EXPECT_EQ(chosen({}), std::pair(true, std::size_t(0)));
   EXPECT_EQ(chosen({.deadline = Seconds(3 * 3600)}), std::pair(true, std::size_t(2)));

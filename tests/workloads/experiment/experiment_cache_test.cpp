@@ -97,11 +97,11 @@ TEST_F(CacheKeys, CacheNodesMayAskEachOtherWhereMachinesDepart) {
 
 TEST_F(CacheKeys, CapacityMayBeAPartOfTheStoredSamples) {
   Experiment experiment = load(stored("cache_capacity: 12.5%", "workload: {train_samples: 160}\n"));
-  EXPECT_EQ(experiment.data.cache_percent, 12.5);
+  EXPECT_EQ(experiment.data.cache_percent.value, 12.5);
   EXPECT_EQ(to_json(experiment).at("data").at("cache_capacity"), "12.5%");
   resolve_cache_capacity(experiment);
   EXPECT_EQ(experiment.data.cache_capacity, Bytes(20 * 785)) << "Fashion-MNIST: a label and 28 x 28 pixels";
-  EXPECT_EQ(experiment.data.cache_percent, 0.0);
+  EXPECT_EQ(experiment.data.cache_percent.value, 0.0);
   EXPECT_EQ(load(stored("cache_capacity: 0%")).data.cache_capacity, Bytes(0));
   for (const char* text : {"120%", "-1%", "x%", "-5", "some"})
     EXPECT_EQ(error_of(stored(std::string("cache_capacity: ") + text)),

@@ -62,11 +62,13 @@ struct RandomValue {
     const auto names = field.names();
     ASSERT_TRUE(field.set(names[rng.below(names.size())]));
   }
-  void operator()(const OwnField& field) const {
+  void operator()(Percent* field) const { *field = {100 * rng.uniform()}; }
+  void operator()(const Either& field) const {
     if (key.path == "data.background") return;
-    ASSERT_EQ(key.path, "data.cache_capacity");
-    ASSERT_TRUE(field.set(rng.below(2) == 0 ? Json(rng.next() >> (1 + rng.below(62)))
-                                            : Json(std::to_string(100 * rng.uniform()) + "%")));
+    if (rng.below(2) == 0)
+      std::visit(*this, field.first);
+    else
+      std::visit(*this, field.second);
   }
   void operator()(std::string* field) const {
     if (key.accepts.file_path)
@@ -385,7 +387,7 @@ TEST(KeyTable, SectionsStandTogetherAndKeysAreUnique) {
 
 struct Address {
   const void* operator()(const ChoiceField& field) const { return field.address(); }
-  const void* operator()(const OwnField& field) const { return field.address; }
+  const void* operator()(const Either& field) const { return std::visit(*this, field.first); }
   const void* operator()(const auto* field) const { return field; }
 };
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "policies/checkpointing/policy.hpp"
 #include "policies/lifetimes/catalog.hpp"
@@ -93,8 +94,11 @@ std::optional<Survival> survival_of(const Job& job, Seconds work) {
   const LifetimesOfHosts models(transience);
   std::map<LifetimeModel, std::unique_ptr<lifetimes::Lifetime>> known;
   Survival all;
+  std::set<std::string> machines;
   for (const Rank worker : job.roster().first_workers()) {
-    LifetimeModel model = models.of(job.devices().host_of(worker));
+    const platforms::Host& host = job.devices().host_of(worker);
+    if (!machines.insert(platforms::machine_of(host)).second) continue;
+    LifetimeModel model = models.of(host);
     if (model.name == "never") continue;
     if (lifetimes::catalog().find(model.name).make.lifetime == nullptr) return std::nullopt;
     auto& lifetime = known[model];

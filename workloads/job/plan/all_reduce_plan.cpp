@@ -28,8 +28,8 @@ constexpr int most_rings_found = 8;
 constexpr const char* on_request = "pipelined-ring";
 constexpr double never = std::numeric_limits<double>::infinity();
 
-/// The network between workers in the form that collectives::price needs. Unknown routes are assumed to be
-/// equal and not to share links.
+/// The network between workers in the form that collectives::price needs, of their hosts alone: platforms
+/// may have many more. Unknown routes are assumed to be equal and not to share links.
 collectives::Network network_of(const std::vector<int>& host_of, const platforms::Network& network) {
   if (network.routes.empty())
     return {.channels = {{1.0 / network.typical.bandwidth.count(), false}},
@@ -39,11 +39,21 @@ collectives::Network network_of(const std::vector<int>& host_of, const platforms
   collectives::Network between;
   for (const auto& channel : network.channels)
     between.channels.push_back({1.0 / channel.bandwidth.count(), channel.shared});
-  between.host_of = host_of;
-  between.hosts = static_cast<int>(network.hosts.size());
-  for (const auto& route : network.routes)
-    between.routes.push_back(route ? collectives::Network::Route{route->latency, route->channels}
-                                   : collectives::Network::Route{Seconds(never)});
+  std::vector<int> used = host_of;
+  std::ranges::sort(used);
+  used.erase(std::unique(used.begin(), used.end()), used.end());
+  between.hosts = static_cast<int>(used.size());
+  for (const int host : host_of)
+    between.host_of.push_back(static_cast<int>(std::ranges::lower_bound(used, host) - used.begin()));
+  between.routes.reserve(used.size() * used.size());
+  for (const int from : used)
+    for (const int to : used) {
+      const auto& route =
+          network
+              .routes[static_cast<std::size_t>(from) * network.hosts.size() + static_cast<std::size_t>(to)];
+      between.routes.push_back(route ? collectives::Network::Route{route->latency, route->channels}
+                                     : collectives::Network::Route{Seconds(never)});
+    }
   return between;
 }
 
@@ -66,7 +76,7 @@ class Planner {
         platform_(network),
         host_of_(hosts_of(setting.hosts, network)),
         network_(network_of(host_of_, network)) {
-    for (const std::int64_t elements : setting.bucket_elements) ++buckets_[elements];
+    set_buckets(setting.bucket_elements);
     if (setting.collective == cheapest_all_reduce)
       names_ = collectives::catalog().names();
     else
@@ -74,10 +84,18 @@ class Planner {
     if (names_.size() > 1) std::erase(names_, on_request);
   }
 
+  /// Of other buckets than those of the setting. What is known of prices stays.
+  void set_buckets(std::vector<std::int64_t> elements) {
+    elements_ = std::move(elements);
+    buckets_.clear();
+    for (const std::int64_t of_one : elements_) ++buckets_[of_one];
+    reduces_ = true;
+  }
+
   double price(const AllReducePlan& plan) {
     double sum = 0.0;
     for (std::size_t bucket = 0; bucket < plan.collectives.size(); ++bucket)
-      sum += price_of(plan.collectives[bucket], setting_.bucket_elements.at(bucket), copies_of(plan));
+      sum += price_of(plan.collectives[bucket], elements_.at(bucket), copies_of(plan));
     return sum;
   }
 
@@ -96,7 +114,7 @@ class Planner {
     }
     best.picked = names_.size() > 1;
     reduces_ = true;
-    for (const std::int64_t elements : setting_.bucket_elements)
+    for (const std::int64_t elements : elements_)
       best.collectives.push_back(has_choice ? cheapest(elements, copies_of(best)).first : names_.front());
     return best;
   }
@@ -261,6 +279,7 @@ class Planner {
   std::vector<int> host_of_;  ///< by worker
   collectives::Network network_;
   std::vector<std::string> names_;       ///< collectives to choose from
+  std::vector<std::int64_t> elements_;   ///< by bucket
   std::map<std::int64_t, int> buckets_;  ///< elements -> how many
   bool reduces_ = true;                  ///< prices include reductions
   std::map<std::tuple<std::string, std::int64_t, bool, std::vector<std::vector<int>>>, double> prices_;
@@ -405,6 +424,17 @@ PricedPlan plan_and_price(const AllReduceSetting& setting, const platforms::Netw
   AllReducePlan plan = planner.plan();
   const double time = planner.price(plan);
   return {std::move(plan), Seconds(time)};
+}
+
+std::vector<Seconds> prices_alone(const AllReduceSetting& setting, const platforms::Network& network) {
+  Planner planner(setting, network);
+  std::vector<Seconds> prices;
+  for (const std::int64_t elements : setting.bucket_elements) {
+    planner.set_buckets({elements});
+    const AllReducePlan plan = planner.plan();
+    prices.emplace_back(planner.price(plan));
+  }
+  return prices;
 }
 
 }  // namespace tandem

@@ -96,5 +96,7 @@ struct PricedPlan {
 };
 /// The same with its price. Pre: as for "auto"; not native_all_reduce.
 PricedPlan plan_and_price(const AllReduceSetting& setting, const platforms::Network& network);
+/// By bucket, the time of plan_and_price() if it were the only one.
+std::vector<Seconds> prices_alone(const AllReduceSetting& setting, const platforms::Network& network);
 
 }  // namespace tandem

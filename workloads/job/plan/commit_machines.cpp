@@ -20,15 +20,17 @@ namespace {
 
 using nlohmann::json;
 
-/// As RestartSteward numbers the slots.
+/// As RestartSteward numbers the slots. Of a machine with several workers, the first one's.
 std::vector<CommitMachine> departing_machines(const Job& job, const Roster& whole) {
   std::vector<CommitMachine> machines;
+  std::set<std::string> known;
   const LifetimesOfHosts lifetimes(job.spec().experiment.transience);
   int slot = 0;
   for (const Rank worker : whole.workers()) {
-    const std::string& host = whole.host_of(worker);
-    if (continuation_of(job) != Continuation::in_place && !lifetimes.stay(job.spec().platform.host(host)))
-      machines.push_back({slot, host});
+    const platforms::Host& host = job.spec().platform.host(whole.host_of(worker));
+    if (continuation_of(job) != Continuation::in_place && !lifetimes.stay(host) &&
+        known.insert(platforms::machine_of(host)).second)
+      machines.push_back({slot, host.name});
     ++slot;
   }
   for (NeededMachine& machine : needed_machines(job)) machines.push_back({slot++, std::move(machine.host)});
@@ -131,7 +133,12 @@ int slot_of_machine(const Job& job, const std::vector<CommitMachine>& machines, 
   }
   const auto own = std::ranges::find(machines, slot, &CommitMachine::slot);
   if (own != machines.end()) return own->slot;
-  const auto shared = std::ranges::find(machines, assignment.host, &CommitMachine::host);
+  const auto machine_of_host = [&](const std::string& host) {
+    return platforms::machine_of(job.spec().platform.host(host));
+  };
+  const std::string machine = machine_of_host(assignment.host);
+  const auto shared = std::ranges::find_if(
+      machines, [&](const CommitMachine& one) { return machine_of_host(one.host) == machine; });
   return shared == machines.end() ? -1 : shared->slot;
 }
 

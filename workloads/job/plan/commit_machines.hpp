@@ -17,8 +17,9 @@ struct CommitMachine {
   std::string host;
 };
 
-/// The machines that may depart as it is drawn: one for each worker, if workers do not recover in place, and
-/// those that every generation needs. If none may, any host of the job may fail. In the order of slots.
+/// The machines that may depart as it is drawn: those of workers (platforms::machine_of), if workers do not
+/// recover in place, and those that every generation needs. If none may, any host of the job may fail. In the
+/// order of slots.
 std::vector<CommitMachine> machines_that_stop(const Job& job);
 /// The slot of the rank's machine; -1: its machine is none of these.
 int slot_of_machine(const Job& job, const std::vector<CommitMachine>& machines, Rank rank);

@@ -32,7 +32,7 @@ DatasetSetting dataset_setting(const Experiment& experiment) {
 
 void resolve_cache_capacity(Experiment& experiment) {
   Experiment::Data& data = experiment.data;
-  if (data.cache_percent == 0.0) return;
+  if (data.cache_percent == Percent()) return;
   const DatasetSetting setting = dataset_setting(experiment);
   const auto samples = open_sample_set(setting);
   const bool real_math = experiment.workload.math == Experiment::Workload::Math::real;
@@ -41,7 +41,7 @@ void resolve_cache_capacity(Experiment& experiment) {
                                        : describe_modelled_dataset(setting);
   const Bytes total =
       samples ? samples->train.manifest->view().total() : info.record_bytes() * info.train_samples;
-  const double share = std::exchange(data.cache_percent, 0.0) / 100.0;
+  const double share = std::exchange(data.cache_percent, Percent()).value / 100.0;
   data.cache_capacity = Bytes(std::llround(static_cast<double>(total.count()) * share));
 }
 
@@ -91,7 +91,8 @@ DataPlan::DataPlan(const Experiment& experiment, const ResolvedExperiment& chose
       workers_(workers),
       seed_(experiment.seed) {
   TANDEM_CHECK(workers > 0, "workers", workers);
-  TANDEM_CHECK(setting_.cache_percent == 0.0, "percent of the training samples", setting_.cache_percent);
+  TANDEM_CHECK(setting_.cache_percent == Percent(), "percent of the training samples",
+               setting_.cache_percent.value);
   const bool real_math = experiment.workload.math == Experiment::Workload::Math::real;
   const DatasetSetting setting = dataset_setting(experiment);
   setting_.cold = setting.cold;

@@ -7,7 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "policies/vocabulary/check.hpp"
 #include "workloads/job/check/job_description.hpp"
+#include "workloads/job/plan/commit_machines.hpp"
+#include "workloads/job/plan/fates_of_job.hpp"
 
 namespace tandem {
 namespace TANDEM_FILE {
@@ -73,6 +76,25 @@ TEST_F(CommitWarnings, LifetimesMuchShorterThanTheWorkBetweenTwoCommits) {
   EXPECT_THAT(warnings(), IsEmpty());
   experiment_.checkpoint.options = {{"interval", 10.0}, {"unit", std::string("seconds")}};
   EXPECT_THAT(warnings(), ElementsAre(HasSubstr("takes 134 s on average")));
+}
+
+/// One machine, 10 s of work: e^-2, which is no reason for a warning; and one life, whatever its name.
+TEST_F(CommitWarnings, WorkersOfOneMachineLiveAndDepartTogether) {
+  live(5.0);
+  for (auto& host : platform_.hosts) host.properties["tandem:machine"] = "m";
+  EXPECT_THAT(warnings(), IsEmpty());
+  const Job job(experiment_, platform_, "");
+  EXPECT_EQ(machines_that_stop(job).size(), 1U) << "for a checkpointing policy";
+  const auto fates = fates_of(job);
+  fates->arrive({0, 1}, 0.0);
+  fates->arrive({1, 1}, 0.0);
+  const auto first = fates->next();
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->occupant.slot, 0U);
+  fates->depart(0, first->time);
+  EXPECT_EQ(fates->next(), (lifetimes::Departure{first->time, {1, 1}, first->how}));
+  platform_.hosts.back().properties["tandem:lifetime"] = "never";
+  EXPECT_THROW(Job(experiment_, platform_, ""), ConfigError) << "one machine with two lifetimes";
 }
 
 TEST_F(CommitWarnings, OtherLifetimesHaveNoClosedForm) {

@@ -137,6 +137,7 @@ TEST(AllReducePlan, PicksTheCheapestPlan) {
     const auto elements = static_cast<std::int64_t>(1 + rng.below(1 << 18));
     const auto setting = setting_for("auto", network, {elements});
     const double picked = planned_cost(setting, network).count();
+    EXPECT_EQ(prices_alone(setting_for("auto", network, {10, elements}), network).back(), Seconds(picked));
     for (const auto& name : collectives::catalog().names()) {
       if (name == "pipelined-ring") continue;  // only on request
       auto fixed = setting;

@@ -1,4 +1,4 @@
-#include "cli/commands/plan_lattice.hpp"
+#include "workloads/planning/lattice.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,6 @@
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <utility>
 
 #include "policies/checkpointing/interval.hpp"
@@ -15,21 +14,13 @@
 #include "policies/vocabulary/quantity_text.hpp"
 #include "workloads/files/whole_file.hpp"
 #include "workloads/job/check/memory_estimate.hpp"
-#include "workloads/job/check/run_description.hpp"
-#include "workloads/priced/priced_results.hpp"
-#include "workloads/records/costs.hpp"
+#include "workloads/priced/job_life.hpp"
 
-namespace tandem::cli {
+namespace tandem::planning {
 namespace {
 
 /// Of one kind; routes between more hosts are not all known.
 constexpr int most_hosts = 190;
-
-std::vector<int> first_slots(std::size_t count) {
-  std::vector<int> slots(count);
-  std::iota(slots.begin(), slots.end(), 0);
-  return slots;
-}
 
 /// Each number of a few machines, then steps of about an eighth.
 std::vector<int> counts_up_to(int most) {
@@ -60,7 +51,8 @@ auto kind_for_job(const platforms::Offer& offer, BytesPerSecond network) {
   return std::tuple(offer.device, offer.count, offer.is_spot, network.count());
 }
 
-/// The offer gives nothing that the other one does not, and costs as much or more.
+/// The offer gives nothing that the other one does not, and costs as much or more. Pricing both would cost
+/// little, but equal machines at many prices would fill the number of those that are lived through.
 bool is_dominated(const platforms::Offer& offer, const platforms::Offer& other) {
   const auto seconds = [](const std::optional<Seconds>& time, double absent) {
     return time ? time->count() : absent;
@@ -99,59 +91,17 @@ std::int64_t samples_of(const Job& job) {
   return std::llround(samples);
 }
 
-priced::LifeSetting life_setting(const Job& job, RoundTimes& rounds, std::int64_t count) {
-  const priced::Prediction& all = rounds.with(first_slots(job.roster().first_workers().size()));
-  return {.rounds = count,
-          .in_rounds = all.in_rounds,
-          .round = [&rounds](const std::vector<int>& slots) { return rounds.with(slots).round; },
-          .work = priced::work_of_rounds(job, all)};
-}
-
 }  // namespace
 
-PlannedJob::PlannedJob(LoadedJob loaded, const platforms::Network& of_workers, RoundTimes& rounds,
-                       std::int64_t round_count)
-    : job_(tandem::make_job(std::move(loaded), "", of_workers)),
-      lives_(job_, life_setting(job_, rounds, round_count)) {
-  const RunInfo all = describe_run(job_, "simulated");
-  info_.world = all.world;
-  info_.experiment = all.experiment;
-  info_.roles = all.roles;
-  info_.hosts = all.hosts;
-  info_.prices = all.prices;
-}
-
-PlannedJob::Paid PlannedJob::live(std::uint64_t seed, const priced::Change& change) const {
-  Paid paid{.life = lives_.live(seed, change), .ledger = money::Ledger()};
-  const auto bill = [&](const RunInfo& info) {
-    paid.ledger = ledger_of(info, paid.life.journal, paid.life.makespan);
-  };
-  if (paid.life.generations.empty()) {
-    bill(info_);
-  } else {
-    RunInfo info = info_;
-    info.generations = paid.life.generations;
-    bill(info);
-  }
-  return paid;
-}
-
-planning::Outcome PlannedJob::outcome(std::uint64_t seed, const priced::Change& change) const {
-  const Paid paid = live(seed, change);
-  const bool ended = paid.life.gave_up.empty();
-  return {ended ? paid.life.makespan : Seconds(std::numeric_limits<double>::infinity()), paid.ledger.cost()};
-}
-
-Lattice::Lattice(std::vector<Way> ways, Limits limits)
-    : ways_(std::move(ways)), limits_(std::move(limits)), folder_(new_temporary_path("tandem-plan-")) {
+Lattice::Lattice(std::vector<Way> ways, Limits limits, PlatformReader& platforms, std::string folder)
+    : ways_(std::move(ways)), limits_(std::move(limits)), platforms_(platforms), folder_(std::move(folder)) {
   std::vector<const LoadedJob*> all;
   for (Way& way : ways_) {
     check_way(way);
     auto& workload = way.loaded.experiment.workload;
     if (workload.has_measured_times() && workload.measured_on.empty())
       workload.measured_on = first_worker(way.loaded).device.name;
-    const Job job =
-        tandem::make_job(way.loaded, "", tandem::network_of_workers(way.loaded.experiment, platforms_));
+    const Job job = make_job(way.loaded, "", network_of_workers(way.loaded.experiment, platforms_));
     if (all.empty()) samples_ = samples_of(job);
     commits_.push_back(job.checkpoints().commits.is_enabled() ? priced::commit_times(job).write
                                                               : Seconds(0.0));
@@ -181,9 +131,8 @@ Lattice::PricedKind& Lattice::kind_of(const platforms::Offer& offer) {
   const auto known = kinds_.find(kind);
   if (known != kinds_.end()) return known->second;
   const RentedMachines all{&offer, most_machines(offer), network_of(offer)};
-  PricedKind made{.file = (folder_.path() / fmt::format("{}.xml", kinds_.size())).string(),
-                  .hosts = all.hosts(),
-                  .network = {}};
+  PricedKind made{
+      .file = fmt::format("{}/{}.xml", folder_, kinds_.size()), .hosts = all.hosts(), .network = {}};
   write_whole_file(made.file, rented_platform(all, kept_));
   std::vector<std::string> hosts = made.hosts;
   for (const auto& kept : kept_.hosts) hosts.push_back(kept.host.name);
@@ -215,22 +164,34 @@ LoadedJob Lattice::loaded_on(std::size_t way, const PricedKind& kind, std::size_
   return loaded;
 }
 
-RoundTimes& Lattice::rounds_of(const platforms::Offer& offer, std::size_t way) {
+/// Each kind and way once, for all offers of it. Errors: ConfigError if one machine cannot do the job.
+priced::RoundTimes& Lattice::rounds_of(const platforms::Offer& offer, std::size_t way) {
   PricedKind& kind = kind_of(offer);
-  auto& rounds = kind.rounds[way];
-  if (rounds) return *rounds;
-  LoadedJob loaded = loaded_on(way, kind, kind.hosts.size());
-  loaded.platform = platforms_.platform(kind.file);
-  rounds = std::make_unique<RoundTimes>(std::move(loaded), kind.network, kind.network, true);
-  return *rounds;
+  PricedWay& known = kind.ways[way];
+  if (!known.rounds) {
+    known.why_not = lacking_memory(kind, way, offer.count);
+    known.rounds = std::make_unique<priced::RoundTimes>(on_hosts(way, kind.hosts, kind.file),
+                                                        platforms_.platform(kind.file), kind.network,
+                                                        kind.network, true);
+  }
+  if (!known.why_not.empty()) throw ConfigError(known.why_not);
+  return *known.rounds;
+}
+
+std::string Lattice::lacking_memory(const PricedKind& kind, std::size_t way, int workers) const {
+  LoadedJob alone = loaded_on(way, kind, static_cast<std::size_t>(workers));
+  alone.platform = platforms_.platform(kind.file);
+  const auto lacking = hosts_without_memory(make_job(std::move(alone), "", kind.network));
+  return lacking.empty() ? "" : to_text(lacking.front());
 }
 
 std::string Lattice::why_not(const platforms::Offer& offer) const {
   const auto& regions = limits_.regions;
   if (!regions.empty() && std::ranges::find(regions, offer.region) == regions.end())
     return "not in --regions";
+  if (offer.obtainable && *offer.obtainable == 0.0)
+    return "no machine of it can be had: its spot price is that on demand";
   if (!offer.is_spot) return "";
-  if (offer.count > 1) return "lives are drawn for each worker, and this spot machine has several";
   if (std::ranges::none_of(ways_,
                            [](const Way& way) { return way.loaded.experiment.transience.may_depart(); }))
     return "the experiment does not say how long spot machines live (transience.lifetime)";
@@ -281,16 +242,9 @@ void Lattice::price(const std::vector<const platforms::Offer*>& offers) {
 bool Lattice::add(const platforms::Offer& offer, int machines, std::size_t way) {
   Configuration made{.offer = &offer, .machines = machines, .way = way};
   try {
-    RoundTimes& rounds = rounds_of(offer, way);
+    priced::RoundTimes& rounds = rounds_of(offer, way);
     const auto workers = static_cast<std::size_t>(machines * offer.count);
-    if (machines == 1) {
-      LoadedJob alone = loaded_on(way, kind_of(offer), workers);
-      alone.platform = platforms_.platform(alone.experiment.platform);
-      const Job job = tandem::make_job(std::move(alone), "", kind_of(offer).network);
-      if (const auto lacking = hosts_without_memory(job); !lacking.empty())
-        throw ConfigError(to_text(lacking.front()));
-    }
-    const priced::Prediction& found = rounds.with(first_slots(workers));
+    const priced::Prediction& found = rounds.with_first(workers);
     made.round = found.round;
     made.rounds = static_cast<std::int64_t>(
         std::ceil(static_cast<double>(samples_) / (found.samples_per_s * found.round.count()) - 1e-9));
@@ -312,8 +266,7 @@ bool Lattice::add(const platforms::Offer& offer, int machines, std::size_t way) 
 
 /// Of a machine, on the clock of the job. None: the model has no distribution of single lives.
 std::optional<Seconds> Lattice::mean_life(const Configuration& configuration) const {
-  const Experiment experiment = experiment_of(configuration, "");
-  const auto& transience = experiment.transience;
+  const Experiment::Transience transience = transience_of(configuration);
   try {
     const auto life = lifetimes::make_lifetime(transience.lifetime, transience.options);
     const double limit = transience.limit > Seconds(0.0) ? transience.limit.count() : lifetimes::infinity;
@@ -334,7 +287,7 @@ void Lattice::expect(Configuration& configuration) const {
   const bool starts_again = offer.is_spot && experiment.recovery.mode == RecoveryMode::restart;
   if (starts_again && experiment.checkpoint.policy == "fixed")
     if (const auto life = mean_life(configuration)) {
-      const Seconds between = *life * (1.0 / (configuration.machines * offer.count));
+      const Seconds between = *life * (1.0 / configuration.machines);
       Seconds interval = configuration.round * number_of(experiment.checkpoint.options.at("interval"));
       if (commit > Seconds(0.0)) {
         interval = checkpointing::optimal_interval(commit, between);
@@ -358,20 +311,26 @@ void Lattice::expect(Configuration& configuration) const {
   configuration.expected = {time, cost};
 }
 
-Experiment Lattice::experiment_of(const Configuration& configuration, const std::string& platform) const {
+/// Of the experiment, and what the offer says of its machines.
+Experiment::Transience Lattice::transience_of(const Configuration& configuration) const {
   const platforms::Offer& offer = *configuration.offer;
-  Experiment experiment = on_hosts(configuration.way, rented(configuration).hosts(), platform);
-  experiment.stop = {.rounds = configuration.rounds};
-  auto& transience = experiment.transience;
+  Experiment::Transience transience = ways_[configuration.way].loaded.experiment.transience;
   if (!offer.is_spot) {
     transience.lifetime = "never";
     transience.options.clear();
-  } else {
-    if (offer.limit && (transience.limit == Seconds(0.0) || *offer.limit < transience.limit))
-      transience.limit = *offer.limit;
-    if (offer.notice) transience.notice = *offer.notice;
-    if (offer.startup) transience.start = *offer.startup;
+    return transience;
   }
+  if (offer.limit && (transience.limit == Seconds(0.0) || *offer.limit < transience.limit))
+    transience.limit = *offer.limit;
+  if (offer.notice) transience.notice = *offer.notice;
+  if (offer.startup) transience.start = *offer.startup;
+  return transience;
+}
+
+Experiment Lattice::experiment_of(const Configuration& configuration, const std::string& platform) const {
+  Experiment experiment = on_hosts(configuration.way, rented(configuration).hosts(), platform);
+  experiment.stop = {.rounds = configuration.rounds};
+  experiment.transience = transience_of(configuration);
   if (configuration.interval > 0) {
     experiment.checkpoint.options["interval"] = static_cast<double>(configuration.interval);
     experiment.checkpoint.options["unit"] = std::string("rounds");
@@ -398,4 +357,4 @@ std::unique_ptr<PlannedJob> Lattice::job_of(const Configuration& configuration) 
                                       configuration.rounds);
 }
 
-}  // namespace tandem::cli
+}  // namespace tandem::planning

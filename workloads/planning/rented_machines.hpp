@@ -9,7 +9,7 @@
 #include "platforms/offers.hpp"
 #include "workloads/job/check/job_assembly.hpp"
 
-namespace tandem::cli {
+namespace tandem::planning {
 
 /// What an experiment's platform says of machines that a plan keeps, and of workers' machines in general.
 struct KeptMachines {
@@ -52,4 +52,4 @@ BytesPerSecond rate_inside(const std::string& device);
 /// their own.
 std::string rented_platform(const RentedMachines& rented, const KeptMachines& kept);
 
-}  // namespace tandem::cli
+}  // namespace tandem::planning

@@ -1,4 +1,4 @@
-#include "cli/commands/plan_machines.hpp"
+#include "workloads/planning/rented_machines.hpp"
 
 #include <fmt/format.h>
 
@@ -13,7 +13,7 @@
 #include "policies/vocabulary/quantity_text.hpp"
 #include "workloads/job/placement/roster.hpp"
 
-namespace tandem::cli {
+namespace tandem::planning {
 namespace {
 
 constexpr Seconds inside_latency(2e-6);
@@ -158,4 +158,4 @@ std::string rented_platform(const RentedMachines& rented, const KeptMachines& ke
       zone.hosts + zone.routers + zone.links + zone.routes);
 }
 
-}  // namespace tandem::cli
+}  // namespace tandem::planning

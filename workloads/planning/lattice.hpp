@@ -1,5 +1,4 @@
-// The configurations of a plan: offers x machines x ways to exchange, each priced in closed form, and lives
-// of the job with a configuration.
+// The configurations of a plan: offers x machines x ways to exchange, each priced in closed form.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +9,14 @@
 #include <tuple>
 #include <vector>
 
-#include "cli/commands/plan_machines.hpp"
-#include "cli/jobs/priced_jobs.hpp"
-#include "cli/shared/scratch_folder.hpp"
-#include "policies/money/ledger.hpp"
+#include "platforms/offers.hpp"
 #include "policies/planning/choice.hpp"
-#include "workloads/priced/job_life.hpp"
+#include "workloads/job/check/job_assembly.hpp"
+#include "workloads/planning/planned_job.hpp"
+#include "workloads/planning/rented_machines.hpp"
+#include "workloads/priced/round_times.hpp"
 
-namespace tandem::cli {
+namespace tandem::planning {
 
 /// One way to rent.
 struct Configuration {
@@ -25,11 +24,11 @@ struct Configuration {
   int machines = 1;
   std::size_t way = 0;
   std::int64_t rounds = 0;
-  std::int64_t interval = 0;     ///< rounds between commits; 0: as the experiment says
-  Seconds round{};               ///< with all workers
-  std::string binds{}, next{};   ///< what limits a round
-  double next_share = 0.0;       ///< of the next limit: how busy it is while the first one binds
-  planning::Outcome expected{};  ///< an estimate, to choose which ones are lived through
+  std::int64_t interval = 0;    ///< rounds between commits; 0: as the experiment says
+  Seconds round{};              ///< with all workers
+  std::string binds{}, next{};  ///< what limits a round
+  double next_share = 0.0;      ///< of the next limit: how busy it is while the first one binds
+  Outcome expected{};           ///< an estimate, to choose which ones are lived through
 };
 
 /// An offer, or a number of its machines, that is in no configuration.
@@ -42,39 +41,15 @@ struct Way {
   LoadedJob loaded;
 };
 
-/// The job with one configuration.
-class PlannedJob {
- public:
-  /// `rounds` must outlive it. Errors: ConfigError.
-  PlannedJob(LoadedJob loaded, const platforms::Network& of_workers, RoundTimes& rounds,
-             std::int64_t round_count);
-  PlannedJob(const PlannedJob&) = delete;
-  PlannedJob& operator=(const PlannedJob&) = delete;
-
-  struct Paid {
-    priced::Life life;
-    money::Ledger ledger;
-  };
-  /// The same seed gives the same life.
-  Paid live(std::uint64_t seed, const priced::Change& change = {}) const;
-  planning::Outcome outcome(std::uint64_t seed, const priced::Change& change = {}) const;
-  /// No machine departs.
-  bool is_certain() const { return !job_.spec().experiment.transience.may_depart(); }
-
- private:
-  Job job_;
-  RunInfo info_;
-  priced::JobLife lives_;
-};
-
 class Lattice {
  public:
   struct Limits {
     int most_machines = 16;
     std::vector<std::string> regions;  ///< empty: all
   };
-  /// The first way has the platform of all. Errors: ConfigError for an experiment that cannot be planned.
-  Lattice(std::vector<Way> ways, Limits limits);
+  /// The first way has the platform of all. `platforms` must outlive this, and `folder`, in which it writes
+  /// platform files. Errors: ConfigError for an experiment that cannot be planned.
+  Lattice(std::vector<Way> ways, Limits limits, PlatformReader& platforms, std::string folder);
 
   /// Prices the offers. Errors: ConfigError where no way to exchange has a closed form.
   void price(const std::vector<const platforms::Offer*>& offers);
@@ -94,21 +69,27 @@ class Lattice {
  private:
   /// What decides how fast machines train.
   using Kind = std::tuple<std::string, int, double>;  ///< device, count, bytes per second
+  struct PricedWay {
+    std::unique_ptr<priced::RoundTimes> rounds{};
+    std::string why_not{};  ///< one machine cannot do the job; empty: it can
+  };
   struct PricedKind {
     std::string file;
     std::vector<std::string> hosts;
     platforms::Network network;
-    std::map<std::size_t, std::unique_ptr<RoundTimes>> rounds{};  ///< by way
+    std::map<std::size_t, PricedWay> ways{};
   };
   BytesPerSecond network_of(const platforms::Offer& offer) const;
   RentedMachines rented(const Configuration& configuration) const;
   PricedKind& kind_of(const platforms::Offer& offer);
-  RoundTimes& rounds_of(const platforms::Offer& offer, std::size_t way);
+  priced::RoundTimes& rounds_of(const platforms::Offer& offer, std::size_t way);
+  std::string lacking_memory(const PricedKind& kind, std::size_t way, int workers) const;
   std::string why_not(const platforms::Offer& offer) const;
   std::vector<const platforms::Offer*> without_dominated(const std::vector<const platforms::Offer*>& offers);
   /// Whether it could be priced.
   bool add(const platforms::Offer& offer, int machines, std::size_t way);
   void expect(Configuration& configuration) const;
+  Experiment::Transience transience_of(const Configuration& configuration) const;
   std::optional<Seconds> mean_life(const Configuration& configuration) const;
   Experiment on_hosts(std::size_t way, const std::vector<std::string>& hosts,
                       const std::string& platform) const;
@@ -116,9 +97,9 @@ class Lattice {
 
   std::vector<Way> ways_;
   Limits limits_;
-  PlatformCache platforms_;
+  PlatformReader& platforms_;
+  std::string folder_;
   KeptMachines kept_;
-  ScratchFolder folder_;
   std::int64_t samples_ = 0;      ///< of the whole job
   std::vector<Seconds> commits_;  ///< by way: duration of one
   std::map<Kind, PricedKind> kinds_;
@@ -126,4 +107,4 @@ class Lattice {
   std::vector<Excluded> excluded_;
 };
 
-}  // namespace tandem::cli
+}  // namespace tandem::planning

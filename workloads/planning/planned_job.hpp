@@ -1,0 +1,41 @@
+// Lives of a job with one configuration of a plan, and their bills.
+#pragma once
+
+#include <cstdint>
+
+#include "platforms/description_network.hpp"
+#include "policies/money/ledger.hpp"
+#include "policies/planning/choice.hpp"
+#include "workloads/job/check/job_assembly.hpp"
+#include "workloads/priced/job_life.hpp"
+#include "workloads/priced/round_times.hpp"
+#include "workloads/records/result_directory.hpp"
+
+namespace tandem::planning {
+
+/// The job with one configuration.
+class PlannedJob {
+ public:
+  /// `rounds` must outlive it. Errors: ConfigError.
+  PlannedJob(LoadedJob loaded, const platforms::Network& of_workers, priced::RoundTimes& rounds,
+             std::int64_t round_count);
+  PlannedJob(const PlannedJob&) = delete;
+  PlannedJob& operator=(const PlannedJob&) = delete;
+
+  struct Paid {
+    priced::Life life;
+    money::Ledger ledger;
+  };
+  /// The same seed gives the same life.
+  Paid live(std::uint64_t seed, const priced::Change& change = {});
+  Outcome outcome(std::uint64_t seed, const priced::Change& change = {});
+  /// No machine departs.
+  bool is_certain() const { return !job_.spec().experiment.transience.may_depart(); }
+
+ private:
+  Job job_;
+  RunInfo info_;  ///< with the generations of the last life
+  priced::JobLife lives_;
+};
+
+}  // namespace tandem::planning

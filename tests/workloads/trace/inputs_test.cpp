@@ -175,7 +175,7 @@ TEST(JobDescriptions, OfBrokenFilesAreRefusedOrSaySo) {
   EXPECT_THAT(error_of(metadata + "\x05\x08\x01"s), HasSubstr("a message that ends early at byte 4"));
   EXPECT_THAT(error_of(metadata + "\x03\x08\x01\x0f"s), HasSubstr("a broken node before at byte 5"));
   EXPECT_THAT(error_of(metadata + "\x05\x08\x01\x2a\x01\x01"s), HasSubstr("found one at or before node 1"));
-  EXPECT_THAT(error_of(metadata + "\xff\xff\xff\xff\x7f"s), HasSubstr("more than 16 MiB"));
+  EXPECT_THAT(error_of(metadata + "\xff\xff\xff\xff\x7f"s), HasSubstr("more than 4 MiB"));
   const auto cut = of_text(R"({"schema": "1.1.1", "nodes": [{"id": 1, "name": "c10d)");
   ASSERT_TRUE(cut.broken_at_byte);
   EXPECT_EQ(trace::refusals_of(cut).front().name, "no buckets");

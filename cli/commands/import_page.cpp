@@ -105,18 +105,6 @@ json buckets_document(const trace::TracedJob& job) {
   return buckets;
 }
 
-std::string verdict_text(trace::Check::Verdict verdict) {
-  switch (verdict) {
-    case trace::Check::Verdict::holds:
-      return "passed";
-    case trace::Check::Verdict::fails:
-      return "failed";
-    case trace::Check::Verdict::shown:
-      break;
-  }
-  return "-";
-}
-
 /// What the page says first.
 json answers_of(const ImportedJob& job) {
   const auto& step = job.step;
@@ -170,7 +158,7 @@ json page_document(const ImportedJob& job, const trace::Timeline& timeline,
   json listed = json::array();
   for (const auto& check : checks)
     listed.push_back(
-        {{"subject", check.subject}, {"figure", check.figure}, {"verdict", verdict_text(check.verdict)}});
+        {{"subject", check.subject}, {"figure", check.figure}, {"verdict", trace::name_of(check.verdict)}});
   return {{"title", job.name},
           {"question", fmt::format("How long does a step of {} ({}) take on other machines?", job.source,
                                    job.gpu.empty() ? job.device : job.gpu)},

@@ -28,7 +28,7 @@ Table checks_table(const json& document) {
   for (const auto& check : document.at("checks")) {
     const auto verdict = check.at("verdict").get<std::string>();
     table.rows.push_back({{check.at("subject").get<std::string>(), check.at("figure").get<std::string>(),
-                           verdict == "-" ? Cell("-") : Cell(verdict, Cell::Mark::badge)}});
+                           verdict.empty() ? Cell("-") : Cell(verdict, Cell::Mark::badge)}});
   }
   return table;
 }

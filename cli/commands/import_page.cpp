@@ -148,9 +148,8 @@ double estimated_step_s(const trace::TracedJob& job, const EstimatedMachines& ma
                          .latency = Seconds(2 * levels * latency_s)});
   }
   if (job.buckets.empty()) computed = Seconds(seconds(job.forward + job.backward));
-  double rest = seconds(job.update);
-  if (waits) rest = std::max(rest, seconds(job.host) - computed.count());
-  return prices::end_of_buckets(buckets, computed).count() + rest;
+  const double end = prices::end_of_buckets(buckets, computed).count() + seconds(job.update);
+  return waits ? std::max(end, seconds(job.host)) : end;
 }
 
 json page_document(const ImportedJob& job, const trace::Timeline& timeline,

@@ -137,31 +137,37 @@ double step_ms(const CommandLine& line, const std::string& words) {
   return 1e3 * json::parse(result.output).at("summary").at("step_time_s").at("mean").get<double>();
 }
 
+/// A job of two V100 that sum over 10 Gb/s. `workload`: its keys, but for those that all jobs have.
+void write_job(const CommandLine& line, const std::string& workload, int rounds = 6) {
+  EXPECT_EQ(line.tandem("init two --gpus v100:2 --within 10Gbps --force").exit_code, 0);
+  line.write("job.yaml", "platform: two.xml\nworkload: {measured_on: v100, " + workload +
+                             "}\nplacement: {servers: [server]}\nsync: {preset: ddp}\nstop: {rounds: " +
+                             std::to_string(rounds) + "}\n");
+}
+
+/// Two buckets of that size; "READY [HOST]" of each. 5 ms follow the exchange.
+std::string two_buckets(const std::string& size, const std::string& first, const std::string& second) {
+  return "model: synthetic, dataset: synthetic, batch: 1, measured_forward: 20ms, measured_update: 5ms, "
+         "measured_buckets: [" +
+         size + ' ' + first + ", " + size + ' ' + second + ']';
+}
+
 /// Two workers sum 25 MB in 20 ms over 10 Gb/s, one bucket after the other. Without a trace: two buckets, the
 /// last ready after 60 ms, and 5 ms that follow the exchange.
 TEST(Import, AnExperimentNamesBucketsAndWhenTheyAreReady) {
   const CommandLine line;
-  EXPECT_EQ(line.tandem("init two --gpus v100:2 --within 10Gbps").exit_code, 0);
-  const auto step = [&](const std::string& first, const std::string& second) {
-    line.write(
-        "job.yaml",
-        "platform: two.xml\n"
-        "workload:\n"
-        "  {model: synthetic, dataset: synthetic, batch: 1, measured_on: v100, measured_forward: 20ms,\n"
-        "   measured_update: 5ms, measured_buckets: [25MB " +
-            first + ", 25MB " + second +
-            "]}\n"
-            "placement: {servers: [server]}\n"
-            "sync: {preset: ddp}\n"
-            "stop: {rounds: 6}\n");
+  const auto step = [&](const std::string& first, const std::string& second, const std::string& more = "") {
+    write_job(line, two_buckets("25MB", first, second) + more);
     return step_ms(line, "simulate job.yaml");
   };
   constexpr double near = 1.0;  // latencies, and what the sums of the GPUs take
-  EXPECT_NEAR(step("30ms", "60ms"), 60 + 20 + 5, near);
   EXPECT_NEAR(step("30ms", "70ms"), 70 + 20 + 5, near) << "the last bucket is 10 ms later";
   EXPECT_NEAR(step("40ms", "60ms"), 60 + 20 + 5, near) << "the first one is hidden all the same";
   EXPECT_NEAR(step("55ms", "60ms"), 55 + 20 + 20 + 5, near) << "the last one waits for the first";
-  step("30ms", "60ms");
+  // The processor has launched the last bucket after 65 ms, and launches the rest during the exchange.
+  EXPECT_NEAR(step("30ms 40ms", "60ms 65ms", ", measured_host: 80ms"), 65 + 20 + 5, near);
+  EXPECT_NEAR(step("30ms 40ms", "60ms 65ms", ", measured_host: 100ms"), 100, near);
+  EXPECT_NEAR(step("30ms", "60ms"), 60 + 20 + 5, near);
   EXPECT_THAT(
       line.tandem("simulate job.yaml --workers 2 --within 10Gbps --force --out out").output,
       AllOf(HasSubstr("because the last bucket (25.0 MB) leaves 20."),
@@ -231,15 +237,7 @@ TEST_F(LongImport, AnImportedJobRunsAsLongAsItIsSimulated) {
 /// Two emulated GPUs. Lower bounds alone, which a loaded machine keeps.
 TEST_F(LongImport, ARunWaitsForTheProcessorThatLaunchesIt) {
   const CommandLine line;
-  EXPECT_EQ(line.tandem("init two --gpus v100:2 --within 10Gbps").exit_code, 0);
-  line.write("job.yaml",
-             "platform: two.xml\n"
-             "workload:\n"
-             "  {model: synthetic, dataset: synthetic, batch: 1, measured_on: v100, measured_forward: 20ms,\n"
-             "   measured_update: 5ms, measured_buckets: [40kB 30ms, 40kB 60ms]}\n"
-             "placement: {servers: [server]}\n"
-             "sync: {preset: ddp}\n"
-             "stop: {rounds: 6}\n");
+  write_job(line, two_buckets("40kB", "30ms", "60ms"));
   const std::string host = " job.yaml --set workload.measured_host=300ms";
   EXPECT_NEAR(step_ms(line, "simulate job.yaml"), 65, 2);
   EXPECT_NEAR(step_ms(line, "simulate" + host), 300, 2);
@@ -259,16 +257,10 @@ double bytes_per_step(const CommandLine& line, const std::string& words) {
 /// floats. The last one, 15.9 MB, is complete at the end of the backward pass.
 TEST_F(LongImport, ARunSumsDdpsBuckets) {
   const CommandLine line;
-  EXPECT_EQ(line.tandem("init two --gpus v100:2 --within 10Gbps").exit_code, 0);
-  line.write("job.yaml",
-             "platform: two.xml\n"
-             "workload:\n"
-             "  {model: resnet18, dataset: synthetic-imagenet, batch: 32, measured_on: v100, "
-             "measured_forward: 100ms,\n"
-             "   measured_backward: 200ms}\n"
-             "placement: {servers: [server]}\n"
-             "sync: {preset: ddp}\n"
-             "stop: {rounds: 3}\n");
+  write_job(line,
+            "model: resnet18, dataset: synthetic-imagenet, batch: 32, measured_forward: 100ms, "
+            "measured_backward: 200ms",
+            3);
   const std::string settings = " job.yaml --set workload.bucket_rule=";
   for (const std::string world : {"simulate", "run"}) {
     EXPECT_EQ(bytes_per_step(line, world + settings + "ddp"), 4.0 * 11'689'512) << world;
@@ -327,6 +319,11 @@ TEST_F(LongImport, TellsTheStoryOfTheStoredTraces) {
   EXPECT_NEAR(step_ms(line, a100_simulate), 223.9, tolerance * 223.9);
   EXPECT_NEAR(step_ms(line, a100_simulate + " --variant gpu-alone"), 78.8, tolerance * 78.8);
   EXPECT_THAT(line.tandem(a100_simulate + " --force --out out").output, HasSubstr("launch-bound: between"));
+  // By hand: the first bucket is launched after 40.9 ms; all need 2 x 31/32 x 102.2 MB / 3.125 GB/s = 63.4 ms
+  // of the link and 0.4 ms of latency each; the optimiser takes 1.5 ms. The processor has launched the step
+  // after 88 ms, during the exchange.
+  EXPECT_EQ(line.tandem("import " + a100 + " --out a100.yaml --step-time 90ms --force").exit_code, 0);
+  EXPECT_NEAR(step_ms(line, a100_simulate), 40.9 + 63.4 + 5 * 0.4 + 1.5, 1.0);
 }
 
 }  // namespace TANDEM_FILE

@@ -99,8 +99,7 @@ std::optional<std::int64_t> value_of(const chakra::Attribute& attribute) {
 ChakraNode node_of(const chakra::Node& message) {
   constexpr std::size_t longest_name = 100;
   constexpr std::uint64_t longest_us = longest_chakra_time / ns_per_us;
-  ChakraNode node{
-      .id = message.id(), .name = message.name().substr(0, longest_name), .type = message.type()};
+  ChakraNode node{.id = message.id(), .name = message.name().substr(0, longest_name), .type = message.type()};
   node.data_dependencies.assign(message.data_dependency().begin(), message.data_dependency().end());
   node.duration = static_cast<Nanoseconds>(std::min(message.duration_us(), longest_us)) * ns_per_us;
   for (const chakra::Attribute& attribute : message.attribute()) {

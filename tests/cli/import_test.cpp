@@ -195,8 +195,7 @@ TEST(Import, ReadsTheChakraTracesOfASimulation) {
   EXPECT_THAT(line.tandem("simulate job.yaml --chakra traces --out new").output,
               HasSubstr("job.0.et already exists"));
   // A ring of messages.
-  EXPECT_EQ(line.tandem("simulate job.yaml --set sync.collective=ring --chakra ring --out ring").exit_code,
-            0);
+  EXPECT_EQ(line.tandem("simulate job.yaml --set sync.collective=ring --chakra ring --out new").exit_code, 0);
   EXPECT_THAT(line.tandem("import ring/job.0.et").output,
               HasSubstr("refused (not data-parallel): 8 messages"));
 }

@@ -116,7 +116,7 @@ std::string answer_of(const ImportedJob& job) {
                      ms_text(seconds(job.step.host)), recorded + " with it");
 }
 
-/// And then.
+/// The step on other machines, in sentences.
 json answers_of(const ImportedJob& job) {
   const auto& step = job.step;
   const auto at = [&](double gigabit, double width, bool waits) {

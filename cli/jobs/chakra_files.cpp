@@ -93,9 +93,9 @@ class RankNodes {
 
   bool waits_for(const OperationRecord& operation, Id ended) const {
     if (operation.work == name_of(Work::Kind::backward)) return false;
-    const bool is_of_bucket = operation.kind != "compute" && operation.bucket >= 0;
-    return !is_of_bucket || buckets_[ended] == operation.bucket ||
-           nodes_[ended].is(ChakraNode::Type::computation);
+    if (operation.bucket < 0 || operation.work == name_of(Work::Kind::forward)) return true;
+    const ChakraNode& node = nodes_[ended];
+    return buckets_[ended] == operation.bucket || (node.is(ChakraNode::Type::computation) && !node.is_of_cpu);
   }
 
   /// What the ended node waited for is not needed any more.

@@ -31,8 +31,9 @@ struct Work {
     evaluate,
     compress,
     decompress,
-    push,  ///< the work of a server for one push of a worker, if its host states that cost
-    reply  ///< the same for one reply
+    push,   ///< the work of a server for one push of a worker, if its host states that cost
+    reply,  ///< the same for one reply
+    launch  ///< the processor launches a step, for a device that waits for it
   };
   Kind kind;
   int bucket = -1;
@@ -40,7 +41,7 @@ struct Work {
   /// Of update, reduce, compress, decompress: size of the vector worked on, as floats. Of push, reply: size
   /// on the wire.
   Bytes bytes{0};
-  int step = -1;  ///< of decode, forward: the worker's step, counted since the job began; -1: none
+  int step = -1;  ///< of decode, forward, launch: the worker's step, counted since the job began; -1: none
   /// Runs concurrently with the device's other work: neither delays the other.
   bool concurrent = false;
   int tensors = 0;  ///< of push, reply: in the message
@@ -54,9 +55,9 @@ constexpr bool is_of_finished_bucket(const Work& work) {
                               work.kind == Work::Kind::decompress);
 }
 
-inline constexpr std::array<const char*, 10> work_names = {"forward", "backward", "update",   "reduce",
+inline constexpr std::array<const char*, 11> work_names = {"forward", "backward", "update",   "reduce",
                                                            "decode",  "evaluate", "compress", "decompress",
-                                                           "push",    "reply"};
+                                                           "push",    "reply",    "launch"};
 constexpr const char* name_of(Work::Kind kind) { return work_names[static_cast<std::size_t>(kind)]; }
 
 /// The calculation itself with real mathematics; empty with modelled mathematics. Runs once, before the work

@@ -43,7 +43,8 @@ json curve_of(const trace::TracedJob& job, std::string name, EstimatedMachines m
 }
 
 /// Milliseconds of a step over the bandwidth, as it is and with 16 bits on the wire.
-json by_bandwidth(const trace::TracedJob& job) {
+json by_bandwidth(const ImportedJob& imported) {
+  const trace::TracedJob& job = imported.step;
   json curves = json::array();
   const double own = element_bytes_of(job);
   const auto add = [&](const std::string& prefix, bool waits) {
@@ -53,7 +54,8 @@ json by_bandwidth(const trace::TracedJob& job) {
       curves.push_back(curve_of(job, prefix + "fp16 on the wire",
                                 {.workers = usual_workers, .element_bytes = 2, .waits_for_launches = waits}));
   };
-  add(job.is_launch_bound() ? "as profiled, " : "", true);
+  const char* const launched = imported.has_step_time ? "without the profiler, " : "as profiled, ";
+  add(job.is_launch_bound() ? launched : "", true);
   if (job.is_launch_bound()) add("GPU alone, ", false);
   return curves;
 }
@@ -105,19 +107,16 @@ json buckets_document(const trace::TracedJob& job) {
   return buckets;
 }
 
-std::string verdict_text(trace::Check::Verdict verdict) {
-  switch (verdict) {
-    case trace::Check::Verdict::holds:
-      return "passed";
-    case trace::Check::Verdict::fails:
-      return "failed";
-    case trace::Check::Verdict::shown:
-      break;
-  }
-  return "-";
+/// What the page says first.
+std::string answer_of(const ImportedJob& job) {
+  const std::string recorded = ms_text(seconds(job.step.step)) + " on one";
+  if (!job.step.is_launch_bound()) return recorded;
+  if (!job.has_step_time) return recorded + ", which waits for its processor (launch-bound)";
+  return fmt::format("{} without the profiler, {}: it waits for its processor (launch-bound)",
+                     ms_text(seconds(job.step.host)), recorded + " with it");
 }
 
-/// What the page says first.
+/// The step on other machines, in sentences.
 json answers_of(const ImportedJob& job) {
   const auto& step = job.step;
   const auto at = [&](double gigabit, double width, bool waits) {
@@ -160,9 +159,8 @@ double estimated_step_s(const trace::TracedJob& job, const EstimatedMachines& ma
                          .latency = Seconds(2 * levels * latency_s)});
   }
   if (job.buckets.empty()) computed = Seconds(seconds(job.forward + job.backward));
-  double rest = seconds(job.update);
-  if (waits) rest = std::max(rest, seconds(job.host) - computed.count());
-  return prices::end_of_buckets(buckets, computed).count() + rest;
+  const double end = prices::end_of_buckets(buckets, computed).count() + seconds(job.update);
+  return waits ? std::max(end, seconds(job.host)) : end;
 }
 
 json page_document(const ImportedJob& job, const trace::Timeline& timeline,
@@ -170,20 +168,18 @@ json page_document(const ImportedJob& job, const trace::Timeline& timeline,
   json listed = json::array();
   for (const auto& check : checks)
     listed.push_back(
-        {{"subject", check.subject}, {"figure", check.figure}, {"verdict", verdict_text(check.verdict)}});
+        {{"subject", check.subject}, {"figure", check.figure}, {"verdict", trace::name_of(check.verdict)}});
   return {{"title", job.name},
           {"question", fmt::format("How long does a step of {} ({}) take on other machines?", job.source,
                                    job.gpu.empty() ? job.device : job.gpu)},
-          {"answer",
-           fmt::format("{} on one{}", ms_text(seconds(job.step.step)),
-                       job.step.is_launch_bound() ? ", which waits for its processor (launch-bound)" : "")},
+          {"answer", answer_of(job)},
           {"points", answers_of(job)},
           {"are_ready_times_assumed", job.step.has_assumed_ready_times},
           {"workers", usual_workers},
           {"timeline", timeline_document(timeline)},
           {"buckets", buckets_document(job.step)},
           {"checks", std::move(listed)},
-          {"results", {{"by_workers", by_workers(job.step)}, {"by_bandwidth", by_bandwidth(job.step)}}}};
+          {"results", {{"by_workers", by_workers(job.step)}, {"by_bandwidth", by_bandwidth(job)}}}};
 }
 
 }  // namespace tandem::cli

@@ -102,18 +102,6 @@ json step_document(const trace::StepFindings& step) {
   return one;
 }
 
-std::string mark_of(trace::Check::Verdict verdict) {
-  switch (verdict) {
-    case trace::Check::Verdict::holds:
-      return "ok";
-    case trace::Check::Verdict::fails:
-      return "FAILS";
-    case trace::Check::Verdict::shown:
-      break;
-  }
-  return "";
-}
-
 }  // namespace
 
 std::string printable(std::string text) {
@@ -231,7 +219,7 @@ std::string checks_text(const std::vector<trace::Check>& checks, bool only_faile
   std::string text;
   for (const auto& check : checks)
     if (!only_failed || check.verdict == trace::Check::Verdict::fails)
-      text += fmt::format("  {:<5}  {}: {}\n", mark_of(check.verdict), check.subject, check.figure);
+      text += fmt::format("  {:<6}  {}: {}\n", trace::name_of(check.verdict), check.subject, check.figure);
   return text.empty() ? text : "\nchecks\n" + text;
 }
 
@@ -265,7 +253,7 @@ json findings_document(const trace::RankFindings& findings, const std::vector<tr
                                    {"computation_us", us(bucket.computation)}});
   for (const auto& check : checks)
     document["checks"].push_back(
-        {{"subject", check.subject}, {"figure", check.figure}, {"verdict", mark_of(check.verdict)}});
+        {{"subject", check.subject}, {"figure", check.figure}, {"verdict", trace::name_of(check.verdict)}});
   for (const auto& refusal : refusals)
     document["refusals"].push_back(
         {{"name", refusal.name}, {"because", refusal.because}, {"remedy", refusal.remedy}});

@@ -50,8 +50,8 @@ std::int64_t TransferDelays::missed_deadlines() const {
 }
 
 std::int64_t EmulatedUnits::missed_deadlines() const {
-  std::int64_t sum =
-      device_.missed_deadlines() + second_queue_.missed_deadlines() + concurrent_device_.missed_deadlines();
+  std::int64_t sum = device_.missed_deadlines() + second_queue_.missed_deadlines() +
+                     concurrent_device_.missed_deadlines() + launching_.missed_deadlines();
   for (const auto& [number, disk] : disks_) sum += disk.missed_deadlines();
   return sum;
 }

@@ -56,14 +56,16 @@ class TransferDelays {
   std::int64_t missed_ = 0;
 };
 
-/// The units of one rank. Each queue of the device, and its concurrent work, has its own unit.
+/// The units of one rank. Each queue of the device, its concurrent work, and the processor that launches its
+/// steps have a unit each.
 class EmulatedUnits {
  public:
   EmulatedUnit& device() { return device_; }
   EmulatedUnit& second_queue() { return second_queue_; }
   EmulatedUnit& concurrent_device() { return concurrent_device_; }
+  EmulatedUnit& launching() { return launching_; }
   void stop_devices(Seconds now) {
-    for (EmulatedUnit* unit : {&device_, &second_queue_, &concurrent_device_}) unit->stop(now);
+    for (EmulatedUnit* unit : {&device_, &second_queue_, &concurrent_device_, &launching_}) unit->stop(now);
   }
   TransferDelays& disk(int number) { return disks_[number]; }
   std::int64_t missed_deadlines() const;
@@ -72,6 +74,7 @@ class EmulatedUnits {
   EmulatedUnit device_;
   EmulatedUnit second_queue_;
   EmulatedUnit concurrent_device_;
+  EmulatedUnit launching_;
   std::unordered_map<int, TransferDelays> disks_;
 };
 

@@ -94,6 +94,7 @@ Pending MpiContext::occupy(EmulatedUnit& unit, std::optional<Seconds> duration, 
 }
 
 EmulatedUnit& MpiContext::unit_of(const Work& work) {
+  if (work.kind == Work::Kind::launch) return units_.launching();
   if (work.concurrent) return units_.concurrent_device();
   return setting_.emulates_second_queue && is_of_finished_bucket(work) ? units_.second_queue()
                                                                        : units_.device();

@@ -141,10 +141,8 @@ bool CostModel::is_measured_update(const Work& work) const {
 
 Seconds CostModel::from_measured(const MeasuredPasses& measured, const Work& work) const {
   const ModelDescription& model = priced_->model();
-  if (work.kind == Work::Kind::update) {
-    const Seconds own = measured.update * (measured.device.memory_rate / device_.memory_rate);
-    return std::max(own, measured.host - timeline(measured, measured.samples).back());
-  }
+  if (work.kind == Work::Kind::update)
+    return measured.update * (measured.device.memory_rate / device_.memory_rate);
   const bool has_timeline = !measured.buckets.empty() || measured.host > Seconds(0);
   if (has_timeline && work.kind != Work::Kind::evaluate) return from_timeline(measured, work);
   const bool is_backward = work.kind == Work::Kind::backward;
@@ -198,6 +196,8 @@ Seconds CostModel::from_device(const Work& work) const {
     case Work::Kind::reply:
       // Without a statement, the updates and sums of the server are its costs.
       return Seconds(0);
+    case Work::Kind::launch:
+      return priced_->measured() == nullptr ? Seconds(0) : priced_->measured()->host;
   }
   return device_.launch + on_processor + flops * work.samples / speed_ +
          Seconds(moved / device_.memory_rate.count());

@@ -154,8 +154,9 @@ std::vector<ExperimentKey> measured_keys() {
        "step begins. On other devices by the ratio of their memory rates; 0: the optimiser's step is "
        "estimated"},
       {KEY(workload.measured_host), at_least(0),
-       "time in which the processor launches one step. A step is never shorter, on whatever device and with "
-       "whatever batch: this time does not shrink on a faster device; 0: the processor is always ahead"},
+       "time in which the processor launches one step, also during the exchange. A step is never shorter, on "
+       "whatever device and with whatever batch: this time does not shrink on a faster device; 0: the "
+       "processor is always ahead"},
       {KEY(workload.measured_on),
        {},
        "the device on which these times were measured (tandem list device); empty: that of the first worker"},

@@ -59,6 +59,7 @@ class Predictor {
       over_servers();
     else
       over_all_reduce();
+    wait_for_launches();
     if (found_.in_rounds) wait_for_slowest();
     finish();
     return std::move(found_);
@@ -231,6 +232,18 @@ class Predictor {
     for (const auto& of : classes) alone += of.count / (of.think + push + update + reply).count();
     limit("each worker's own computing and exchange", Seconds(found_.workers / alone));
     limit_by_servers(rounds, 1, true);
+  }
+
+  // ---- Launches ----
+
+  /// The processor launches the rest of a step during the exchange.
+  void wait_for_launches() {
+    Seconds launched{0.0};
+    for (const WorkerTimes& of : classes_) launched = std::max(launched, of.launched);
+    part("remaining launches of the processor", launched - found_.round);
+    limit("the processor that launches a step", launched);
+    for (Seconds* const time : {&found_.round, &found_.fastest, &found_.slowest})
+      *time = std::max(*time, launched);
   }
 
   // ---- Steps that vary ----

@@ -26,8 +26,12 @@ WorkerTimes times_of(const Job& job, int worker) {
     times.backward.push_back(
         costs.price({.kind = Work::Kind::backward, .bucket = bucket, .samples = samples}));
   const Seconds update = costs.price({.kind = Work::Kind::update, .bytes = model.bytes()});
+  const Seconds launch = costs.price({.kind = Work::Kind::launch});
   const bool steps_itself = plan.payload() != sync::Payload::gradient || times.steps > 1;
-  if (steps_itself) times.updates += update * times.steps;
+  if (steps_itself)
+    times.updates += std::max(update, launch - (times.ready().back() - times.load)) * times.steps;
+  else if (launch > Seconds(0))
+    times.launched = times.load + launch;
   if (plan.payload() == sync::Payload::change)
     times.updates += costs.price({.kind = Work::Kind::reduce, .bytes = model.bytes()});
   // A server that holds the model sends it; otherwise the worker applies what the exchange gave.
@@ -37,7 +41,8 @@ WorkerTimes times_of(const Job& job, int worker) {
 
 bool are_equal(const WorkerTimes& one, const WorkerTimes& other) {
   return one.load == other.load && one.forward == other.forward && one.backward == other.backward &&
-         one.updates == other.updates && one.update_after == other.update_after && one.steps == other.steps;
+         one.updates == other.updates && one.update_after == other.update_after &&
+         one.launched == other.launched && one.steps == other.steps;
 }
 
 }  // namespace

@@ -17,7 +17,10 @@ struct WorkerTimes {
   std::vector<Seconds> backward;  ///< by bucket
   Seconds updates;                ///< of its own model, and its change, before the exchange
   Seconds update_after;           ///< of its own model, with what the exchange gave
-  int steps = 1;                  ///< of the round
+  /// Of a round that is one step with its exchange: when the processor has launched it; 0: it is always
+  /// ahead.
+  Seconds launched;
+  int steps = 1;  ///< of the round
 
   /// Until the exchange, unless that overlaps with the last backward pass.
   Seconds computing() const;

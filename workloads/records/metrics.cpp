@@ -53,8 +53,9 @@ Shares mean_of_members(const std::map<Rank, Shares>& ranks, Member... member) {
 /// The records of one worker, in order of time.
 struct WorkerRecords {
   std::vector<const StepRecord*> steps;
-  std::vector<const OperationRecord*> computations;  ///< without decoding
+  std::vector<const OperationRecord*> computations;  ///< without decoding and launches
   Intervals messages;
+  bool is_launch_bound = false;  ///< a step may end after its update: when the processor has launched it
 };
 
 /// The exchange of each step: the end of the step, before the updates that apply the received values.
@@ -66,6 +67,9 @@ Intervals exchanges_of(const WorkerRecords& worker) {
     Seconds end = step->start + step->duration();
     while (next != worker.computations.end() && (*next)->start < end) ++next;
     if (length <= Seconds(0)) continue;
+    if (worker.is_launch_bound && next != worker.computations.begin() &&
+        (*(next - 1))->work == name_of(Work::Kind::update))
+      end = (*(next - 1))->end;
     // Rounding of clocks and sums of phases stays far below half of an exchange.
     for (auto last = next; last != worker.computations.begin(); --last) {
       const OperationRecord& before = **(last - 1);
@@ -84,7 +88,11 @@ std::map<Rank, WorkerRecords> workers_of(const RunInfo& info, const Journal& jou
     // The next batch is decoded during the exchange, and the rank notices the end of the decoding only after
     // it.
     if (operation.kind != "compute" || operation.work == name_of(Work::Kind::decode)) continue;
-    if (const auto own = workers.find(operation.rank); own != workers.end())
+    const auto own = workers.find(operation.rank);
+    if (own == workers.end()) continue;
+    if (operation.work == name_of(Work::Kind::launch))
+      own->second.is_launch_bound = true;
+    else
       own->second.computations.push_back(&operation);
   }
   const auto trains = [&](Rank rank) {

@@ -1,5 +1,4 @@
-// Reads Chakra traces (.et): messages of protobuf, each after its length. The first is GlobalMetadata, the
-// others are nodes (et_def.proto of mlcommons/chakra). Of these the fields that a data-parallel job needs.
+// The data-parallel job that a Chakra trace (.et) describes.
 #pragma once
 
 #include <span>

@@ -245,6 +245,18 @@ void refuse_parallelism(const RankFindings& findings, bool has_fsdp, std::vector
 
 }  // namespace
 
+const char* name_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::holds:
+      return "passed";
+    case Verdict::fails:
+      return "failed";
+    case Verdict::shown:
+      break;
+  }
+  return "";
+}
+
 std::string launch_verdict(const LaunchDelays& delays) {
   constexpr double mostly = 0.5, hardly = 0.1;
   const double share = delays.prompt_share();

@@ -19,6 +19,9 @@ struct Check {
   Verdict verdict = Verdict::shown;
 };
 
+/// "passed", "failed"; empty: the figure is only shown.
+const char* name_of(Check::Verdict verdict);
+
 /// Why a trace cannot be imported, and how to record one that can.
 struct Refusal {
   std::string name;

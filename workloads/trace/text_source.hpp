@@ -32,7 +32,8 @@ class TextSource {
   char peek() const { return *next_; }
   /// Characters that are in memory, from peek() on.
   std::span<const char> buffered() const { return {next_, end_}; }
-  void advance() { ++next_; }
+  /// Pre: so many characters are in memory.
+  void advance(std::size_t count = 1) { next_ += count; }
   /// The offset of the character that peek() returns, in the unpacked text.
   std::uint64_t offset() const { return passed_ + static_cast<std::uint64_t>(next_ - buffer_.data()); }
 

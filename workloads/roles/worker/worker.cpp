@@ -152,12 +152,14 @@ void Worker::step() {
   }
   if (reports) exchange_->report(push_so_far());
   load();
+  Pending launched = begin_launches();
   forward();
   if (during && plan_.overlaps_forward()) exchange_->begin(*during);
   backward(during ? &*during : nullptr);
   if (during) finish_exchange(during->payload);
   const bool steps_itself = !during || during->payload == sync::Payload::model;
   if (steps_itself && !skips_step_) update(began);
+  await_launches(launched);
   if (!during) decide();
   // Every worker ends after its part of the epochs' lists, when its round is complete.
   if (progress_.local_steps() == 0 && epochs_ > 0 && batches_.has_trained(epochs_, progress_.samples_taken()))
@@ -185,6 +187,13 @@ void Worker::load() {
     cache_record(journal_.caches, context_.rank(), batches_.epoch(), std::string(replaced_row)).samples +=
         replaced;
   end_phase(Phase::load);
+}
+
+/// Of a job whose device waits for its processor: that launches the whole step, whatever device and network
+/// do meanwhile. Empty: the processor is always ahead.
+Pending Worker::begin_launches() {
+  if (job_.spec().experiment.workload.measured_host <= Seconds(0)) return {};
+  return context_.compute({.kind = Work::Kind::launch, .step = record_.step, .concurrent = true});
 }
 
 /// As one operation; or bucket by bucket from the first layers, where the kernel runs with the last
@@ -266,6 +275,12 @@ void Worker::compute(const Work& work, Kernel kernel) {
 
 void Worker::update(UpdateTime time) {
   compute({.kind = Work::Kind::update, .bytes = model_bytes()}, replica_.local_update(time));
+  end_phase(Phase::update);
+}
+
+void Worker::await_launches(Pending& launched) {
+  if (launched.empty()) return;
+  exchange_->wait_progressing(launched);
   end_phase(Phase::update);
 }
 

@@ -52,6 +52,7 @@ class Worker {
   void join();
   void step();
   void load();
+  Pending begin_launches();
   void forward();
   Pending begin_backward(int bucket);
   void bucket_ready(int bucket);
@@ -60,6 +61,7 @@ class Worker {
   /// Waits until the work is done.
   void compute(const Work& work, Kernel kernel);
   void update(UpdateTime time);
+  void await_launches(Pending& launched);
   void decide();
   void exchange_after_step(const sync::Exchange& exchange);
   void finish_exchange(sync::Payload payload);

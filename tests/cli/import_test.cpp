@@ -5,6 +5,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "tests/cli/command.hpp"
 #include "tests/workloads/trace/made_trace.hpp"
@@ -58,20 +60,36 @@ TEST(Import, ComparesRanks) {
 
 TEST(Import, RefusesByNameAndSaysHowToRecord) {
   const CommandLine line;
+  const std::string gpu = R"("deviceProperties": [{"id": 9, "name": "Tesla V100"}], )", text = steps_text(6, gpu);
   line.write("empty.json", "[]");
-  line.write("cut.json", steps_text(3).substr(0, 40));
-  line.write("other.json", "{\"a\": 1}");
-  const auto empty = line.tandem("import empty.json");
-  EXPECT_EQ(empty.exit_code, 2);
-  EXPECT_THAT(empty.output,
-              AllOf(HasSubstr("refused (no Kineto)"), HasSubstr("Record with PyTorch from pytorch.org")));
-  const auto cut = line.tandem("import cut.json");
-  EXPECT_EQ(cut.exit_code, 2);
-  EXPECT_THAT(cut.output, HasSubstr("refused (no GPU)"));
-  const auto other = line.tandem("import other.json");
-  EXPECT_EQ(other.exit_code, 2);
-  EXPECT_THAT(other.output, HasSubstr("other.json: expected a trace with \"traceEvents\""));
-  EXPECT_EQ(line.tandem("import missing.json").exit_code, 2);
+  line.write("begun.json", text.substr(0, 20));
+  line.write("cut.json", text.substr(0, text.size() / 4));
+  line.write("end.json", text.substr(0, text.size() - 100));
+  line.write("train.py", "import torch");
+  line.write("job.yaml", "");
+  line.write("packed.yaml", "\x1f\x8b");
+  const std::vector<std::pair<std::string, std::string>> refused = {
+      {"import empty.json", "refused (no Kineto): the file is an empty list: this PyTorch was built without "},
+      {"import begun.json", "found one that ends early, at byte 20, before its events; copy it again"},
+      {"import cut.json --out cut.yaml", ": no step is whole. Copy the file again, or wait until the job has ended."},
+      {"import train.py", "`tandem record` says how to record one"},
+      {"import job.yaml", "it is imported already: tandem simulate job.yaml"},
+      {"import .", "name its files, such as ./*.json.gz"},
+      {"import missing.json", "found no file that can be read"},
+      {"import end.json --out job.yaml", "job.yaml already exists"},
+      {"import end.json --ouput job.yaml", "unknown option --ouput; did you mean --out?"},
+      {"simulate job.yaml --worker 4 --within 1Gbps", "unknown option --worker; did you mean --workers?"},
+      {"simulate packed.yaml", "make an experiment of a trace: tandem import packed.yaml --out job.yaml"}};
+  for (const auto& [words, message] : refused) {
+    const auto result = line.tandem(words);
+    EXPECT_EQ(result.exit_code, 2) << words;
+    EXPECT_THAT(result.output, HasSubstr(message));
+  }
+  // What is whole counts.
+  const auto end = line.tandem("import end.json --out end.yaml");
+  EXPECT_EQ(end.exit_code, 0) << end.output;
+  EXPECT_THAT(end.output, AllOf(HasSubstr("1 of 6 steps are not whole"),
+                                HasSubstr("end.yaml has the 3 of its 6 steps that are whole")));
 }
 
 /// One all-reduce of 1,000 floats in the backward pass.

@@ -260,7 +260,7 @@ bool import_traces(const ImportOptions& options) {
                      trace::checks_of(traces.front(), all.front()), options);
     document["experiment"] = options.out;
     if (traces.front().report.cut_at_byte)
-      print_warning(fmt::format("{} ends early, at byte {}: {} has the {} of its {} steps that are whole",
+      print_warning(fmt::format("{} ends early, at byte {}; {} is of {} of its {} steps, which are whole",
                                 all.front().file, *traces.front().report.cut_at_byte, options.out,
                                 std::ranges::count(all.front().steps, true, &trace::StepFindings::is_inner),
                                 all.front().steps.size()));

@@ -89,7 +89,7 @@ TEST(Import, RefusesByNameAndSaysHowToRecord) {
   const auto end = line.tandem("import end.json --out end.yaml");
   EXPECT_EQ(end.exit_code, 0) << end.output;
   EXPECT_THAT(end.output, AllOf(HasSubstr("1 of 6 steps are not whole"),
-                                HasSubstr("end.yaml has the 3 of its 6 steps that are whole")));
+                                HasSubstr("end.yaml is of 3 of its 6 steps, which are whole")));
 }
 
 /// One all-reduce of 1,000 floats in the backward pass.

@@ -237,6 +237,7 @@ struct Experiment {
   struct Physics {
     NetworkSource network = NetworkSource::platform;
     std::string profile;  ///< path of a calibration profile; empty: none
+    LibraryAlgorithm all_reduce = LibraryAlgorithm::automatic;
     NoiseSource noise = NoiseSource::none;
     double spread = 0.0;  ///< coefficient of variation of steps' computing times; 0: that of each device
     /// Factor on the time of computing while messages of the worker move; 1: none, or as the profile

@@ -403,7 +403,7 @@ std::string overlap_line(const RunInfo& info, double makespan_s) {
   return fmt::format(
       "\n  not calibrated: GPUs compute {} while messages move; all-reduces slow that down, up to {} times "
       "in "
-      "public measurements: then the job takes {} ({:.1f} %) longer (physics.overlap_slowdown)",
+      "public measurements: then the job takes at most {} ({:.1f} %) longer (physics.overlap_slowdown)",
       seconds_text(info.physics.at("overlap_s")), published_slowdown, seconds_text(longer_s),
       100 * longer_s / makespan_s);
 }

@@ -189,9 +189,37 @@ TEST(Import, AnExperimentNamesBucketsAndWhenTheyAreReady) {
   EXPECT_THAT(
       line.tandem("simulate job.yaml --workers 2 --within 10Gbps --force --out out").output,
       AllOf(HasSubstr("because the last bucket (25.0 MB) leaves 20."),
-            HasSubstr("20 ms forward and 40 ms backward on v100 for a batch of 1, measured; batch 1 on")));
+            HasSubstr("20 ms forward and 40 ms backward on v100, measured; 2 workers")));
   EXPECT_THAT(line.tandem("simulate job.yaml --workers 8 --within 10Gbps --force --out out").output,
               HasSubstr("50.0 MB a step need 70.0 ms of each link"));
+}
+
+/// One device takes 65 ms. Two sum 25 MB in 20 ms at 10 Gb/s: 85 ms. If computing takes 1.8 times as long in
+/// these 20 ms, the last bucket is ready 8.9 ms later.
+TEST(Import, AnAnswerComparesWithOneDeviceAndNamesItsAssumptions) {
+  const CommandLine line;
+  write_job(line, two_buckets("25MB", "30ms", "60ms"));
+  const std::string simulate = "simulate job.yaml --workers 2 --within 10Gbps";
+  const auto plain = line.tandem(simulate);
+  EXPECT_EQ(plain.exit_code, 0) << plain.output;
+  EXPECT_THAT(plain.output,
+              AllOf(HasSubstr(" ms (up to 93."), HasSubstr("(76 % of one device's speed each)"),
+                    HasSubstr("one device's step without exchange: 65.0 ms; faster links or fewer bytes save at most 20."),
+                    HasSubstr("assumed: all-reduces as NCCL's ring"), Not(HasSubstr("samples/s"))));
+  // Another question has a folder of its own, and the same efficiency.
+  const auto slowed = line.tandem(simulate + " --set physics.overlap_slowdown=1.8");
+  EXPECT_EQ(slowed.exit_code, 0) << slowed.output;
+  EXPECT_THAT(slowed.output, AllOf(HasSubstr("results/job/2-v100-10Gbps-physics.overlap-slowdown=1.8/simulated"),
+                                   HasSubstr("(69 % of one device's speed each)"),
+                                   HasSubstr("given: kernels take 1.80 times as long while messages move")));
+  const auto trees = line.tandem(simulate + " --set physics.all_reduce=tree --force");
+  EXPECT_THAT(trees.output, HasSubstr("with rings alone (physics.all_reduce=ring): 85."));
+  const auto study = line.tandem("study job.yaml --vary bandwidth --workers 2 --within 40Gbps");
+  EXPECT_EQ(study.exit_code, 0) << study.output;
+  EXPECT_THAT(study.output, AllOf(HasSubstr("2-v100-40Gbps        none         70.1 ms   93 % of one device's speed each"),
+                                  HasSubstr("2-v100-400Gbps"), HasSubstr("assumed: every link has its full rate")));
+  const auto workers = line.tandem("study job.yaml --vary workers --workers 4 --within 40Gbps");
+  EXPECT_THAT(workers.output, HasSubstr("at least 90 % of one device's speed each, at 40Gbps: up to 2 workers"));
 }
 
 TEST(Import, WritesAnExperimentThatIsSimulatedUnedited) {

@@ -55,9 +55,9 @@ std::vector<Check> windows_against_marks(const RankFindings& findings) {
   constexpr double close = 0.003;
   const double difference = windows / marks - 1;
   std::string figure = "differ by " + percent(difference);
-  if (std::abs(difference) > close) figure += ": the CPU runs ahead, the windows count";
+  if (std::abs(difference) > close) figure += ": the CPU runs ahead, the GPU's steps count";
   // Which the windows are made for.
-  return {{"windows of the GPU against ProfilerStep", figure,
+  return {{"steps on the GPU against ProfilerStep, which is on the CPU", figure,
            std::abs(difference) <= close ? Verdict::holds : Verdict::shown}};
 }
 
@@ -77,9 +77,9 @@ std::vector<Check> sums(const RankFindings& findings) {
   std::string figure = "differ by " + percent(difference);
   if (findings.compute_streams > 1)
     figure += "; " + std::to_string(findings.compute_streams) + " streams compute at once";
-  return {{"parts of the windows against the windows", "differ by " + milliseconds(parts - windows),
+  return {{"parts of the GPU's steps against the steps", "differ by " + milliseconds(parts - windows),
            verdict_of(parts == windows)},
-          {"phases and the rest against the windows", figure, verdict_of(std::abs(difference) <= close)}};
+          {"forward, backward, optimiser and the rest against the steps", figure, verdict_of(std::abs(difference) <= close)}};
 }
 
 std::vector<Check> backward_nodes(const RankFindings& findings) {
@@ -91,7 +91,7 @@ std::vector<Check> backward_nodes(const RankFindings& findings) {
     other += step.phases.other;
   }
   if (inside + between == 0) return {};
-  return {{"kernels of the backward pass within a node",
+  return {{"kernels of the backward pass within a node of autograd",
            percent(ratio(inside, inside + between)) + ", " + std::to_string(between) + " between nodes; " +
                milliseconds(other) + " of other threads' kernels during and after it",
            verdict_of(between == 0)}};

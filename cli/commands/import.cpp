@@ -49,8 +49,8 @@ struct ImportOptions {
 void check_names(const ImportOptions& options) {
   for (const auto& path : options.traces)
     if (path.ends_with(".yaml"))
-      throw ConfigError(path + ": expected a trace, found an experiment; it is imported already: tandem simulate " +
-                        path);
+      throw ConfigError(
+          path + ": expected a trace, found an experiment; it is imported already: tandem simulate " + path);
   if (options.out.empty() || options.force) return;
   for (const char* ending : {".yaml", ".xml", ".html"}) {
     const auto path = std::filesystem::path(options.out).replace_extension(ending);

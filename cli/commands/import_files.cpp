@@ -38,7 +38,8 @@ std::string buckets_text(const trace::TracedJob& step) {
       "begin{}.\n"
       "  measured_buckets:{}\n",
       step.has_assumed_ready_times ? "Sizes measured, times partly assumed," : "Measured,",
-      step.is_launch_bound() ? ", if it never waits for the processor; when the processor has launched it" : "",
+      step.is_launch_bound() ? ", if it never waits for the processor; when the processor has launched it"
+                             : "",
       step.has_assumed_ready_times ? "  # assumed: ready times in proportion to the bytes" : "");
   for (const auto& bucket : step.buckets)
     text += fmt::format("    - {}B {}{}{}\n", 4 * bucket.elements, ms(bucket.ready),

@@ -40,8 +40,8 @@ void check_command(const CLI::App& app, int argc, char** argv) {
 /// Options of earlier versions, and their names today.
 constexpr std::array<std::pair<const char*, const char*>, 1> renamed_options = {{{"--at-once", "--jobs"}}};
 
-/// "unknown option --wokers; did you mean --workers?"; empty: every option is known. CLI11 first names options
-/// that are missing because another one is mistyped.
+/// "unknown option --wokers; did you mean --workers?"; empty: every option is known. CLI11 first names
+/// options that are missing because another one is mistyped.
 std::string unknown_option(const CLI::App& app, const CLI::App& command) {
   for (const std::string& word : app.remaining(true)) {
     if (!word.starts_with("--")) continue;
@@ -50,7 +50,8 @@ std::string unknown_option(const CLI::App& app, const CLI::App& command) {
     for (const auto* known : command.get_options())
       for (const auto& name : known->get_lnames()) names.push_back("--" + name);
     const std::string nearest = nearest_name(option, names);
-    return fmt::format("unknown option {}{}", option, nearest.empty() ? "" : "; did you mean " + nearest + '?');
+    return fmt::format("unknown option {}{}", option,
+                       nearest.empty() ? "" : "; did you mean " + nearest + '?');
   }
   return "";
 }

@@ -66,7 +66,8 @@ std::string question_folder(const std::string& place, const JobOptions& job) {
   constexpr std::size_t longest = 200;  // of a file's name, 255
   if (name.size() > longest) name.resize(longest);
   const auto is_kept = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || std::string_view("_.=").find(c) != std::string_view::npos;
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::string_view("_.=").find(c) != std::string_view::npos;
   };
   std::ranges::replace_if(name, std::not_fn(is_kept), '-');
   return name;
@@ -82,7 +83,9 @@ const std::vector<std::string>& placement_of_cluster() {
 /// In rising order.
 std::vector<std::string> usual_rates_and(const std::string& asked) {
   std::vector<std::string> rates = {"1Gbps", "10Gbps", "25Gbps", "100Gbps", "400Gbps"};
-  const auto rate_of = [](const std::string& text) { return parse_rate(text).value_or(BytesPerSecond(0)).count(); };
+  const auto rate_of = [](const std::string& text) {
+    return parse_rate(text).value_or(BytesPerSecond(0)).count();
+  };
   if (std::ranges::find(rates, rate_of(asked), rate_of) == rates.end()) rates.push_back(asked);
   std::ranges::sort(rates, {}, rate_of);
   return rates;
@@ -163,12 +166,14 @@ std::string write_vary_suite(const JobOptions& job, const ClusterOptions& cluste
       methods.emplace_back("power-sgd");
     else if (own != "none")
       print_note("the buckets are sent in " + own +
-                 " already; power-sgd needs the shapes of the gradients: give their execution trace to tandem import");
+                 " already; power-sgd needs the shapes of the gradients: give their execution trace to "
+                 "tandem import");
     compression = fmt::format("  sync.compression: [{}]\n", fmt::join(methods, ", "));
   }
   const fs::path folder = default_out(loaded.experiment.name, "platforms");
   const std::string place = fmt::format("{}-{}-{}", what, cluster.workers, cluster.within);
-  const fs::path path = folder / fmt::format("{}-{}.yaml", loaded.experiment.name, question_folder(place, job));
+  const fs::path path =
+      folder / fmt::format("{}-{}.yaml", loaded.experiment.name, question_folder(place, job));
   write_whole_file(
       path.string(),
       fmt::format(

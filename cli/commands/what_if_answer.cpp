@@ -118,15 +118,16 @@ std::string origins_text(const JobOptions& job, const Experiment& experiment, co
   std::string text;
   if (workload.has_measured_times()) {
     const auto assumed = assumptions_of(job.experiment_file);
-    text += fmt::format("  measured: one {}'s step, {}{}\n",
-                        workload.measured_on.empty() ? "device" : workload.measured_on,
-                        workload.measured_buckets.empty() ? "as a whole" : "its buckets, and when each is ready",
-                        assumed.empty() ? "" : ", but for what is assumed:");
+    text += fmt::format(
+        "  measured: one {}'s step, {}{}\n", workload.measured_on.empty() ? "device" : workload.measured_on,
+        workload.measured_buckets.empty() ? "as a whole" : "its buckets, and when each is ready",
+        assumed.empty() ? "" : ", but for what is assumed:");
     for (const auto& one : assumed) text += "  assumed: " + one + '\n';
   }
   if (experiment.physics.spread > 0)
-    text += fmt::format("  {}: steps vary by {:.2g} %\n", is_given(job, "physics.spread") ? "given" : "measured",
-                        100 * experiment.physics.spread);
+    text +=
+        fmt::format("  {}: steps vary by {:.2g} %\n", is_given(job, "physics.spread") ? "given" : "measured",
+                    100 * experiment.physics.spread);
   if (const std::string sums = sums_of(physics); !sums.empty())
     text += fmt::format("  {}: all-reduces {}\n",
                         sums.starts_with("as calibrated")  ? "measured"
@@ -237,11 +238,13 @@ std::string headline(const StepAnswer& answer, const ComparedSteps& compared, co
   const bool may_be_longer = compared.slowed && *compared.slowed > (1 + hardly) * answer.step_s;
   return fmt::format(
       "step {}{} on {} x {} at {}{}, {}\n", ms(answer.step_s),
-      may_be_longer ? fmt::format(" (up to {} if kernels slow down while messages move)", ms(*compared.slowed))
-                    : "",
+      may_be_longer
+          ? fmt::format(" (up to {} if kernels slow down while messages move)", ms(*compared.slowed))
+          : "",
       cluster.workers, device.empty() ? "device" : device, cluster.within,
-      compared.alone ? fmt::format(" ({} of one device's speed each)", share_text(*compared.alone / answer.step_s))
-                     : "",
+      compared.alone
+          ? fmt::format(" ({} of one device's speed each)", share_text(*compared.alone / answer.step_s))
+          : "",
       reason_of(answer));
 }
 
@@ -249,15 +252,18 @@ std::string headline(const StepAnswer& answer, const ComparedSteps& compared, co
 std::string comparisons_text(const StepAnswer& answer, const ComparedSteps& compared) {
   std::string text;
   if (compared.alone)
-    text += fmt::format("  one device's step without exchange: {}; faster links or fewer bytes save at most {} ({})\n",
-                        ms(*compared.alone), ms(std::max(0.0, answer.step_s - *compared.alone)),
-                        share_text(std::max(0.0, 1 - *compared.alone / answer.step_s)));
+    text += fmt::format(
+        "  one device's step without exchange: {}; faster links or fewer bytes save at most {} ({})\n",
+        ms(*compared.alone), ms(std::max(0.0, answer.step_s - *compared.alone)),
+        share_text(std::max(0.0, 1 - *compared.alone / answer.step_s)));
   if (compared.rings)
-    text += fmt::format("  with rings alone (physics.all_reduce=ring): {}{}\n", ms(*compared.rings),
-                        compared.alone ? fmt::format(" ({})", share_text(*compared.alone / *compared.rings)) : "");
+    text += fmt::format(
+        "  with rings alone (physics.all_reduce=ring): {}{}\n", ms(*compared.rings),
+        compared.alone ? fmt::format(" ({})", share_text(*compared.alone / *compared.rings)) : "");
   if (compared.slowed)
     text += fmt::format(
-        "  assumed: kernels are not slower while messages move; at {} times, the worst known, the step takes {}\n",
+        "  assumed: kernels are not slower while messages move; at {} times, the worst known, the step takes "
+        "{}\n",
         worst_slowdown, ms(*compared.slowed));
   return text;
 }
@@ -302,19 +308,21 @@ std::string change_text(double step_s, double own_s) {
 std::string slowed_text(const std::vector<validation::StudyResult>& results,
                         const std::map<std::string, Words>& words) {
   std::vector<Words> simulations;
-  for (const auto& result : results) simulations.push_back(with_settings(words.at(result.name), {slowed_setting()}));
+  for (const auto& result : results)
+    simulations.push_back(with_settings(words.at(result.name), {slowed_setting()}));
   const auto steps = steps_of(simulations);
   std::map<std::string, std::pair<double, std::string>> places;
   for (std::size_t i = 0; i < results.size(); ++i) {
     const auto [place, is_first] = places.try_emplace(place_of(results[i]), steps[i], "");
     auto& [own_s, text] = place->second;
-    text += fmt::format("{} {} {}", is_first ? "" : ",", results[i].experiment.sync.compression, ms(steps[i]));
+    text +=
+        fmt::format("{} {} {}", is_first ? "" : ",", results[i].experiment.sync.compression, ms(steps[i]));
     if (!is_first) text += fmt::format(" ({})", change_text(steps[i], own_s));
   }
   std::string text;
   for (const auto& [place, found] : places)
-    text += fmt::format("  {} if kernels take {} times as long while messages move, the worst known:{}\n", place,
-                        worst_slowdown, found.second);
+    text += fmt::format("  {} if kernels take {} times as long while messages move, the worst known:{}\n",
+                        place, worst_slowdown, found.second);
   return text;
 }
 
@@ -330,8 +338,9 @@ std::string scaling_text(const std::map<std::string, std::map<std::size_t, doubl
       if (efficiency < asked) break;
       most = workers;
     }
-    text += fmt::format("  at least {} of one device's speed each, at {}: {}\n", share_text(asked), within,
-                        most == 0 ? "with none of these numbers of workers" : fmt::format("up to {} workers", most));
+    text += fmt::format(
+        "  at least {} of one device's speed each, at {}: {}\n", share_text(asked), within,
+        most == 0 ? "with none of these numbers of workers" : fmt::format("up to {} workers", most));
   }
   return text;
 }
@@ -361,7 +370,8 @@ std::string vary_text(const validation::Suite& suite, std::vector<validation::St
   std::map<std::string, Words> words;  // by name
   for (const auto& one : suite.configurations) words[one.name] = words_for("simulate", one, one.settings);
   const auto alone = steps_alone(results, words, write_one_device(job, cluster));
-  const bool has_bounds = std::ranges::any_of(results, has_host_time) && !std::ranges::all_of(results, has_host_time);
+  const bool has_bounds =
+      std::ranges::any_of(results, has_host_time) && !std::ranges::all_of(results, has_host_time);
   std::map<std::string, double> own;  // by place: the first value of a grid is the job's own
   std::map<std::string, std::map<std::size_t, double>> efficiencies;
   std::set<std::string> methods;
@@ -370,7 +380,8 @@ std::string vary_text(const validation::Suite& suite, std::vector<validation::St
     const std::string bound = !has_bounds ? "" : has_host_time(result) ? ", as profiled" : ", GPU alone";
     const std::string place = place_of(result) + bound;
     methods.insert(result.experiment.sync.compression);
-    text += fmt::format("{:<20} {:<10} {:>9}", place, result.experiment.sync.compression, ms(result.step_time_s));
+    text +=
+        fmt::format("{:<20} {:<10} {:>9}", place, result.experiment.sync.compression, ms(result.step_time_s));
     if (const auto found = alone.find(has_host_time(result)); found != alone.end()) {
       const double efficiency = found->second / result.step_time_s;
       text += fmt::format("  {:>5} of one device's speed each", share_text(efficiency));

@@ -70,8 +70,7 @@ std::string description_text(const trace::JobDescription& job, trace::GivenFigur
   text += buckets_table(job);
   const auto gaps = trace::gaps_of(job, given);
   if (!gaps.empty()) text += "\nmissing\n";
-  for (const auto& gap : gaps)
-    text += fmt::format("  {}: {}. {}\n", gap.name, gap.because, gap.remedy);
+  for (const auto& gap : gaps) text += fmt::format("  {}: {}. {}\n", gap.name, gap.because, gap.remedy);
   return text;
 }
 

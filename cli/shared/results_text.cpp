@@ -55,7 +55,8 @@ std::string shares_line(const Summary& summary) {
 
 std::string seconds_text(double seconds) { return significant(seconds, 4) + " s"; }
 
-/// "\n  step time: exchange 40.1 %, data 31.9 % (21.7 % in exchanges, ...), computing 28 %": the largest first.
+/// "\n  step time: exchange 40.1 %, data 31.9 % (21.7 % in exchanges, ...), computing 28 %": the largest
+/// first.
 std::string binds_line(const Results& results) {
   const auto binding = validation::binding(results.info, results.journal);
   if (!binding) return "";
@@ -428,8 +429,8 @@ std::string results_line(const Results& results) {
   const double rounds = summary.rounds;
   const bool counts_steps = results.info.experiment.workload.counts_steps();
   std::string line = fmt::format(
-      "{} {}: {} rounds{} in {} ({}{})", results.info.experiment.name, results.info.world, rounds_text(rounds),
-      counts_steps ? "" : fmt::format(", {} samples", with_separators(summary.samples)),
+      "{} {}: {} rounds{} in {} ({}{})", results.info.experiment.name, results.info.world,
+      rounds_text(rounds), counts_steps ? "" : fmt::format(", {} samples", with_separators(summary.samples)),
       seconds_text(summary.makespan_s),
       counts_steps ? significant(rounds / summary.makespan_s, 4) + " steps/s"
                    : with_unit(summary.throughput, Unit::samples_per_second),

@@ -119,7 +119,8 @@ void run_subcommands(const std::vector<Subcommand>& commands, int parallel) {
   };
   queue.ended = [&](std::size_t index, const ExitStatus& status, std::exception_ptr error) {
     const Subcommand& command = commands[index];
-    if (!error) error = error_of(fmt::format("tandem {}", fmt::join(command.words, " ")), command.log, status);
+    if (!error)
+      error = error_of(fmt::format("tandem {}", fmt::join(command.words, " ")), command.log, status);
     if (error && !failure) failure = std::move(error);
   };
   run_processes(queue, parallel);

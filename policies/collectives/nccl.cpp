@@ -13,7 +13,8 @@ Seconds latency_of(int ranks, const RingTime& ring) { return ring.latencies / (2
 
 Seconds nccl_ring(int ranks, const RingTime& ring) {
   constexpr double slices_in_flight = 4;
-  return std::max(ring.transfers, ring.latencies + ring.transfers / slices_in_flight) + latency_of(ranks, ring);
+  return std::max(ring.transfers, ring.latencies + ring.transfers / slices_in_flight) +
+         latency_of(ranks, ring);
 }
 
 Seconds nccl_tree(int ranks, const RingTime& ring) {

@@ -7,8 +7,8 @@
 
 namespace tandem::collectives {
 
-/// The time of a ring that takes one step after the other (`price` of "ring"), in two parts. They say what the
-/// network does to n bytes: the transfers are 2 (p - 1) / p n beta, the latencies 2 (p - 1) alpha.
+/// The time of a ring that takes one step after the other (`price` of "ring"), in two parts. They say what
+/// the network does to n bytes: the transfers are 2 (p - 1) / p n beta, the latencies 2 (p - 1) alpha.
 struct RingTime {
   Seconds transfers;
   Seconds latencies;
@@ -19,8 +19,8 @@ struct NcclTime {
   Seconds time;
 };
 
-/// NCCL passes a piece on in slices, and two channels of two slices each share a link. Latencies so hide behind
-/// the transfer of other slices: a step takes the longer of n / p beta and alpha + n / (4 p) beta.
+/// NCCL passes a piece on in slices, and two channels of two slices each share a link. Latencies so hide
+/// behind the transfer of other slices: a step takes the longer of n / p beta and alpha + n / (4 p) beta.
 /// Pre: ranks >= 2. Source: NVIDIA/nccl, ALLREDUCE_CHUNKSTEPS over ALLREDUCE_SLICESTEPS (collectives.h), and
 /// the channels that ncclTopoPostset doubles (graph/connect.cc).
 Seconds nccl_ring(int ranks, const RingTime& ring);

@@ -60,7 +60,8 @@ TEST(Import, ComparesRanks) {
 
 TEST(Import, RefusesByNameAndSaysHowToRecord) {
   const CommandLine line;
-  const std::string gpu = R"("deviceProperties": [{"id": 9, "name": "Tesla V100"}], )", text = steps_text(6, gpu);
+  const std::string gpu = R"("deviceProperties": [{"id": 9, "name": "Tesla V100"}], )",
+                    text = steps_text(6, gpu);
   line.write("empty.json", "[]");
   line.write("begun.json", text.substr(0, 20));
   line.write("cut.json", text.substr(0, text.size() / 4));
@@ -69,9 +70,11 @@ TEST(Import, RefusesByNameAndSaysHowToRecord) {
   line.write("job.yaml", "");
   line.write("packed.yaml", "\x1f\x8b");
   const std::vector<std::pair<std::string, std::string>> refused = {
-      {"import empty.json", "refused (no Kineto): the file is an empty list: this PyTorch was built without "},
+      {"import empty.json",
+       "refused (no Kineto): the file is an empty list: this PyTorch was built without "},
       {"import begun.json", "found one that ends early, at byte 20, before its events; copy it again"},
-      {"import cut.json --out cut.yaml", ": no step is whole. Copy the file again, or wait until the job has ended."},
+      {"import cut.json --out cut.yaml",
+       ": no step is whole. Copy the file again, or wait until the job has ended."},
       {"import train.py", "`tandem record` says how to record one"},
       {"import job.yaml", "it is imported already: tandem simulate job.yaml"},
       {"import .", "name its files, such as ./*.json.gz"},
@@ -186,10 +189,9 @@ TEST(Import, AnExperimentNamesBucketsAndWhenTheyAreReady) {
   EXPECT_NEAR(step("30ms 40ms", "60ms 65ms", ", measured_host: 80ms"), 65 + 20 + 5, near);
   EXPECT_NEAR(step("30ms 40ms", "60ms 65ms", ", measured_host: 100ms"), 100, near);
   EXPECT_NEAR(step("30ms", "60ms"), 60 + 20 + 5, near);
-  EXPECT_THAT(
-      line.tandem("simulate job.yaml --workers 2 --within 10Gbps --force --out out").output,
-      AllOf(HasSubstr("because the last bucket (25.0 MB) leaves 20."),
-            HasSubstr("20 ms forward and 40 ms backward on v100, measured; 2 workers")));
+  EXPECT_THAT(line.tandem("simulate job.yaml --workers 2 --within 10Gbps --force --out out").output,
+              AllOf(HasSubstr("because the last bucket (25.0 MB) leaves 20."),
+                    HasSubstr("20 ms forward and 40 ms backward on v100, measured; 2 workers")));
   EXPECT_THAT(line.tandem("simulate job.yaml --workers 8 --within 10Gbps --force --out out").output,
               HasSubstr("50.0 MB a step need 70.0 ms of each link"));
 }
@@ -202,24 +204,29 @@ TEST(Import, AnAnswerComparesWithOneDeviceAndNamesItsAssumptions) {
   const std::string simulate = "simulate job.yaml --workers 2 --within 10Gbps";
   const auto plain = line.tandem(simulate);
   EXPECT_EQ(plain.exit_code, 0) << plain.output;
-  EXPECT_THAT(plain.output,
-              AllOf(HasSubstr(" ms (up to 93."), HasSubstr("(76 % of one device's speed each)"),
-                    HasSubstr("one device's step without exchange: 65.0 ms; faster links or fewer bytes save at most 20."),
-                    HasSubstr("assumed: all-reduces as NCCL's ring"), Not(HasSubstr("samples/s"))));
+  EXPECT_THAT(
+      plain.output,
+      AllOf(HasSubstr(" ms (up to 93."), HasSubstr("(76 % of one device's speed each)"),
+            HasSubstr(
+                "one device's step without exchange: 65.0 ms; faster links or fewer bytes save at most 20."),
+            HasSubstr("assumed: all-reduces as NCCL's ring"), Not(HasSubstr("samples/s"))));
   // Another question has a folder of its own, and the same efficiency.
   const auto slowed = line.tandem(simulate + " --set physics.overlap_slowdown=1.8");
   EXPECT_EQ(slowed.exit_code, 0) << slowed.output;
-  EXPECT_THAT(slowed.output, AllOf(HasSubstr("results/job/2-v100-10Gbps-physics.overlap-slowdown=1.8/simulated"),
-                                   HasSubstr("(69 % of one device's speed each)"),
-                                   HasSubstr("given: kernels take 1.80 times as long while messages move")));
+  EXPECT_THAT(slowed.output,
+              AllOf(HasSubstr("results/job/2-v100-10Gbps-physics.overlap-slowdown=1.8/simulated"),
+                    HasSubstr("(69 % of one device's speed each)"),
+                    HasSubstr("given: kernels take 1.80 times as long while messages move")));
   const auto trees = line.tandem(simulate + " --set physics.all_reduce=tree --force");
   EXPECT_THAT(trees.output, HasSubstr("with rings alone (physics.all_reduce=ring): 85."));
   const auto study = line.tandem("study job.yaml --vary bandwidth --workers 2 --within 40Gbps");
   EXPECT_EQ(study.exit_code, 0) << study.output;
-  EXPECT_THAT(study.output, AllOf(HasSubstr("2-v100-40Gbps        none         70.1 ms   93 % of one device's speed each"),
-                                  HasSubstr("2-v100-400Gbps"), HasSubstr("assumed: every link has its full rate")));
+  EXPECT_THAT(study.output,
+              AllOf(HasSubstr("2-v100-40Gbps        none         70.1 ms   93 % of one device's speed each"),
+                    HasSubstr("2-v100-400Gbps"), HasSubstr("assumed: every link has its full rate")));
   const auto workers = line.tandem("study job.yaml --vary workers --workers 4 --within 40Gbps");
-  EXPECT_THAT(workers.output, HasSubstr("at least 90 % of one device's speed each, at 40Gbps: up to 2 workers"));
+  EXPECT_THAT(workers.output,
+              HasSubstr("at least 90 % of one device's speed each, at 40Gbps: up to 2 workers"));
 }
 
 TEST(Import, WritesAnExperimentThatIsSimulatedUnedited) {

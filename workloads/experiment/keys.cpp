@@ -579,7 +579,8 @@ std::vector<ExperimentKey> physics_keys() {
        Shared::by_all_jobs},
       {KEY(physics.all_reduce),
        {},
-       "how a library's all-reduce (sync.collective native) sums where no calibration says how long it takes - "
+       "how a library's all-reduce (sync.collective native) sums where no calibration says how long it takes "
+       "- "
        "auto: on GPUs as NCCL, by the faster of its ring and its double binary tree; on processors by the "
        "cheapest schedule; ring, tree: by this algorithm of NCCL. Of no effect in a run",
        Shared::by_all_jobs},

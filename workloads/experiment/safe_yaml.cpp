@@ -122,10 +122,12 @@ void check_characters(const std::string& text, const YamlSource& source) {
 /// Files that lie next to an experiment.
 void refuse_other_files(const std::string& text, const std::string& path) {
   if (text.starts_with("\x1f\x8b"))
-    throw ConfigError(path + ": expected YAML, found a file packed by gzip, as traces are; make an experiment " +
+    throw ConfigError(path +
+                      ": expected YAML, found a file packed by gzip, as traces are; make an experiment " +
                       "of a trace: tandem import " + path + " --out job.yaml");
   if (text.starts_with('<'))
-    throw ConfigError(path + ": expected YAML, found a page or a platform; name the file that ends with .yaml");
+    throw ConfigError(path +
+                      ": expected YAML, found a page or a platform; name the file that ends with .yaml");
 }
 
 }  // namespace

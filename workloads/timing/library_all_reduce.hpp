@@ -1,4 +1,5 @@
-// The time of a library's all-reduce in a simulation: as calibrated, or by the algorithm that the library takes.
+// The time of a library's all-reduce in a simulation: as calibrated, or by the algorithm that the library
+// takes.
 #pragma once
 
 #include <cstdint>

@@ -79,7 +79,8 @@ std::vector<Check> sums(const RankFindings& findings) {
     figure += "; " + std::to_string(findings.compute_streams) + " streams compute at once";
   return {{"parts of the GPU's steps against the steps", "differ by " + milliseconds(parts - windows),
            verdict_of(parts == windows)},
-          {"forward, backward, optimiser and the rest against the steps", figure, verdict_of(std::abs(difference) <= close)}};
+          {"forward, backward, optimiser and the rest against the steps", figure,
+           verdict_of(std::abs(difference) <= close)}};
 }
 
 std::vector<Check> backward_nodes(const RankFindings& findings) {
@@ -213,8 +214,8 @@ bool has_whole_step(const RankFindings& findings) {
     return bucket.collective.group_size > 1 && !bucket.collective.kernel;
   };
   return std::ranges::any_of(findings.steps, [&](const StepFindings& step) {
-    return step.is_inner && step.phases.forward > 0 && step.phases.backward > 0 && step.phases.optimizer > 0 &&
-           std::ranges::none_of(step.buckets, is_missing);
+    return step.is_inner && step.phases.forward > 0 && step.phases.backward > 0 &&
+           step.phases.optimizer > 0 && std::ranges::none_of(step.buckets, is_missing);
   });
 }
 

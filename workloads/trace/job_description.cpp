@@ -123,8 +123,7 @@ std::vector<Refusal> gaps_of(const JobDescription& job, GivenFigures given) {
                     "Give the time of a step (--step-time)."});
   if ((!is_without_times(job) || given.step_time) && !has_known_ready_times(job))
     gaps.push_back({"when each bucket is ready",
-                    "assumed in proportion to the bytes where the file does not say",
-                    with_profiler});
+                    "assumed in proportion to the bytes where the file does not say", with_profiler});
   if (job.format == DescriptionFormat::chakra && !is_without_times(job) && !given.step_time)
     gaps.push_back({"idle time", "durations of kernels are added up, as if the GPU never waited",
                     "Give the time of a step (--step-time)."});

@@ -64,9 +64,9 @@ void find_launched(const Trace& trace, Steps& steps) {
     });
 }
 
-/// A text that ends early lacks events of any step: a profiler writes threads and streams one after the other.
-/// All steps of a job are alike, so a step with fewer events than another one is not whole: it counts as one
-/// that launches nothing.
+/// A text that ends early lacks events of any step: a profiler writes threads and streams one after the
+/// other. All steps of a job are alike, so a step with fewer events than another one is not whole: it counts
+/// as one that launches nothing.
 void leave_out_broken_steps(const Trace& trace, Steps& steps) {
   std::vector<std::size_t> host(steps.all.size(), 0);
   for (const auto& event : trace.host)

@@ -481,7 +481,8 @@ TEST(TraceFindings, OfACutTraceAreRightWhereverItIsCut) {
   const auto sorted = [&](const std::vector<std::string>& parts) {
     auto events = lines;
     std::ranges::stable_sort(events, {}, [&](const std::string& event) {
-      return std::ranges::find_if(parts, [&](const auto& part) { return event.find(part) != std::string::npos; }) -
+      return std::ranges::find_if(parts,
+                                  [&](const auto& part) { return event.find(part) != std::string::npos; }) -
              parts.begin();
     });
     return events;

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "policies/collectives/nccl.hpp"
 #include "policies/prices/step.hpp"
 #include "workloads/records/format.hpp"
 
@@ -43,7 +43,8 @@ json curve_of(const trace::TracedJob& job, std::string name, EstimatedMachines m
 }
 
 /// Milliseconds of a step over the bandwidth, as it is and with 16 bits on the wire.
-json by_bandwidth(const trace::TracedJob& job) {
+json by_bandwidth(const ImportedJob& imported) {
+  const trace::TracedJob& job = imported.step;
   json curves = json::array();
   const double own = element_bytes_of(job);
   const auto add = [&](const std::string& prefix, bool waits) {
@@ -53,7 +54,8 @@ json by_bandwidth(const trace::TracedJob& job) {
       curves.push_back(curve_of(job, prefix + "fp16 on the wire",
                                 {.workers = usual_workers, .element_bytes = 2, .waits_for_launches = waits}));
   };
-  add(job.is_launch_bound() ? "as profiled, " : "", true);
+  const char* const launched = imported.has_step_time ? "without the profiler, " : "as profiled, ";
+  add(job.is_launch_bound() ? launched : "", true);
   if (job.is_launch_bound()) add("GPU alone, ", false);
   return curves;
 }
@@ -106,6 +108,15 @@ json buckets_document(const trace::TracedJob& job) {
 }
 
 /// What the page says first.
+std::string answer_of(const ImportedJob& job) {
+  const std::string recorded = ms_text(seconds(job.step.step)) + " on one";
+  if (!job.step.is_launch_bound()) return recorded;
+  if (!job.has_step_time) return recorded + ", which waits for its processor (launch-bound)";
+  return fmt::format("{} without the profiler, {}: it waits for its processor (launch-bound)",
+                     ms_text(seconds(job.step.host)), recorded + " with it");
+}
+
+/// The step on other machines, in sentences.
 json answers_of(const ImportedJob& job) {
   const auto& step = job.step;
   const auto at = [&](double gigabit, double width, bool waits) {
@@ -132,20 +143,19 @@ json answers_of(const ImportedJob& job) {
 
 double estimated_step_s(const trace::TracedJob& job, const EstimatedMachines& machines) {
   constexpr double latency_s = 40e-6;
-  const double others = machines.workers - 1;
-  const double share = 2 * others / machines.workers;
-  const auto levels = std::bit_width(static_cast<unsigned>(machines.workers - 1));
+  const double steps = 2.0 * (machines.workers - 1);
   const bool waits = machines.waits_for_launches && job.is_launch_bound();
   std::vector<prices::Bucket> buckets;
   Seconds computed(0);
   for (const auto& bucket : job.buckets) {
     const Seconds ready(seconds(waits ? std::max(bucket.ready, bucket.launched) : bucket.ready));
     computed = std::max(computed, ready);
-    if (machines.workers > 1)
-      buckets.push_back({.ready = ready,
-                         .exchange = Seconds(share * machines.element_bytes *
-                                             static_cast<double>(bucket.elements) / machines.bytes_per_s),
-                         .latency = Seconds(2 * levels * latency_s)});
+    if (machines.workers == 1) continue;
+    const double bytes = machines.element_bytes * static_cast<double>(bucket.elements);
+    const collectives::RingTime ring{Seconds(steps / machines.workers * bytes / machines.bytes_per_s),
+                                     Seconds(steps * latency_s)};
+    buckets.push_back(
+        {.ready = ready, .exchange = collectives::nccl_all_reduce(machines.workers, ring).time});
   }
   if (job.buckets.empty()) computed = Seconds(seconds(job.forward + job.backward));
   const double end = prices::end_of_buckets(buckets, computed).count() + seconds(job.update);
@@ -161,16 +171,14 @@ json page_document(const ImportedJob& job, const trace::Timeline& timeline,
   return {{"title", job.name},
           {"question", fmt::format("How long does a step of {} ({}) take on other machines?", job.source,
                                    job.gpu.empty() ? job.device : job.gpu)},
-          {"answer",
-           fmt::format("{} on one{}", ms_text(seconds(job.step.step)),
-                       job.step.is_launch_bound() ? ", which waits for its processor (launch-bound)" : "")},
+          {"answer", answer_of(job)},
           {"points", answers_of(job)},
           {"are_ready_times_assumed", job.step.has_assumed_ready_times},
           {"workers", usual_workers},
           {"timeline", timeline_document(timeline)},
           {"buckets", buckets_document(job.step)},
           {"checks", std::move(listed)},
-          {"results", {{"by_workers", by_workers(job.step)}, {"by_bandwidth", by_bandwidth(job.step)}}}};
+          {"results", {{"by_workers", by_workers(job.step)}, {"by_bandwidth", by_bandwidth(job)}}}};
 }
 
 }  // namespace tandem::cli

@@ -15,6 +15,7 @@
 #include "cli/jobs/simulation.hpp"
 #include "cli/shared/job_options.hpp"
 #include "cli/shared/results_text.hpp"
+#include "policies/vocabulary/check.hpp"
 
 namespace tandem::cli {
 namespace {
@@ -22,7 +23,10 @@ namespace {
 void simulate(SimulateOptions options, const ClusterOptions& cluster) {
   place_on_cluster(options, cluster, world_of(options));
   LoadedExperiment loaded = load_or_resumed(options);
-  if (auto* several = std::get_if<LoadedJobs>(&loaded)) return simulate_jobs(std::move(*several), options);
+  if (auto* several = std::get_if<LoadedJobs>(&loaded)) {
+    if (!options.chakra.empty()) throw ConfigError("--chakra: expected one job, found several (key jobs)");
+    return simulate_jobs(std::move(*several), options);
+  }
   if (options.together_only) refuse_one_job("--together-only");
   LoadedJob& job = std::get<LoadedJob>(loaded);
   const std::string out = result_directory_of(options, job.experiment, world_of(options));
@@ -43,6 +47,12 @@ void add_simulate(CLI::App& app, int&) {
   const auto cluster = add_cluster_options(*command);
   add_fidelity_option(*command, options->fidelity, {"transfers", priced_fidelity, "smpi"});
   command
+      ->add_option("--chakra", options->chakra,
+                   "Also write the job as Chakra execution traces, DIR/NAME.RANK.et, for other simulators: "
+                   "computation of each rank with its time, messages and all-reduces with their sizes, and "
+                   "what each waits for; of workers and servers alone, with samples in memory")
+      ->type_name("DIR");
+  command
       ->add_option(
           "--longest", options->longest_s,
           "Stop, after a first estimate, if the simulation would take more than this many seconds of "
@@ -59,7 +69,8 @@ void add_simulate(CLI::App& app, int&) {
       "stop.rounds=1000\n"
       "  tandem simulate workloads/experiments/mixed_lab.yaml --variant ring --fidelity smpi\n"
       "  tandem simulate workloads/experiments/rented.yaml --variant spot --fidelity priced\n"
-      "  tandem simulate job.yaml --workers 32 --within 25Gbps     a job of `tandem import --out job.yaml`");
+      "  tandem simulate job.yaml --workers 32 --within 25Gbps     a job of `tandem import --out job.yaml`\n"
+      "  tandem simulate job.yaml --workers 32 --within 25Gbps --set stop.rounds=1 --chakra traces");
   command->callback([options, cluster] { simulate(*options, *cluster); });
 }
 

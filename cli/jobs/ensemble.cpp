@@ -37,6 +37,7 @@ int simulate_replica(LoadedJob loaded, SimulateOptions options, int replica, con
   const int code = exit_code_of([&] {
     options.repetition = replica;
     options.operations = options.decisions = options.requests = options.losses = options.trace = false;
+    options.chakra.clear();
     options.keep = false;
     options.force = true;
     // Mathematics changes no time; see replicas_of().

@@ -16,9 +16,10 @@ namespace {
 
 void check_options(const SimulateOptions& options) {
   const std::pair<const char*, bool> given[] = {
-      {"--trace", options.trace},         {"--operations", options.operations},
-      {"--decisions", options.decisions}, {"--requests", options.requests},
-      {"--losses", options.losses},       {"--resume", !options.resume.empty()}};
+      {"--trace", options.trace},           {"--operations", options.operations},
+      {"--decisions", options.decisions},   {"--requests", options.requests},
+      {"--losses", options.losses},         {"--resume", !options.resume.empty()},
+      {"--chakra", !options.chakra.empty()}};
   for (const auto& [name, is_given] : given)
     if (is_given)
       throw ConfigError(std::string(name) +

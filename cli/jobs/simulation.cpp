@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "cli/jobs/chakra_files.hpp"
 #include "cli/jobs/launched_generations.hpp"
 #include "cli/jobs/long_job.hpp"
 #include "cli/jobs/priced_jobs.hpp"
@@ -46,9 +47,10 @@ void warn_of_stale_profile(const Job& job) {
 }
 
 /// Bad input that only the simulation finds (a missing route) must not leave a half-written directory either.
-sim::JobRun simulate_or_clear(const Job& job, const sim::JobWorldSetting& setting, const std::string& out) {
+template <class Action>
+auto or_clear(const std::string& out, const Action& action) {
   try {
-    return sim::simulate_job(job, setting);
+    return action();
   } catch (const ConfigError&) {
     std::filesystem::remove_all(out);
     throw;
@@ -70,7 +72,7 @@ sim::JobRun simulate_watched(Job& job, sim::JobWorldSetting setting, const Simul
     if (bar != nullptr) bar->update(fraction);
     if (!options.yes) check.update(fraction);
   });
-  return simulate_or_clear(job, setting, out);
+  return or_clear(out, [&] { return sim::simulate_job(job, setting); });
 }
 
 /// Runs the body in a copy of this process. Errors: those of the body.
@@ -126,13 +128,9 @@ sim::JobRun simulate_generations(Job& job, const sim::JobWorldSetting& setting,
   simulator.progress = [&bar](double fraction) { bar.update(fraction); };
   simulator.tell = print_note;
   SimulatedGenerations generations(job, out, std::move(simulator));
-  try {
-    const auto result = launch_generations(job, out, generations, network_of_generations());
-    if (result.end != GenerationResult::End::success) throw WorldError(result.message);
-  } catch (const ConfigError&) {
-    std::filesystem::remove_all(out);
-    throw;
-  }
+  const auto result =
+      or_clear(out, [&] { return launch_generations(job, out, generations, network_of_generations()); });
+  if (result.end != GenerationResult::End::success) throw WorldError(result.message);
   remove_generation_files(job, out);
   SimulatedRun run = generations.take_run();
   return {.journal = std::move(run.journal),
@@ -164,7 +162,7 @@ Simulated simulate_job(LoadedJob loaded, const SimulateOptions& options, const s
   // Building the job first finds bad input before anything is written.
   sim::JobWorldSetting setting{.network = network_of_workers(loaded.experiment),
                                .repetition = options.repetition,
-                               .operations = options.operations,
+                               .operations = options.operations || !options.chakra.empty(),
                                .decisions = options.decisions,
                                .requests = options.requests};
   if (options.fidelity == "smpi") setting.simulator = witness::simulate;
@@ -173,6 +171,7 @@ Simulated simulate_job(LoadedJob loaded, const SimulateOptions& options, const s
   sim::check_platform(job);
   resume_if_asked(job, options);
   record_losses_if_asked(job, options);
+  if (!options.chakra.empty()) check_chakra(job, options.chakra, options.force);
   const bool has_departures = has_drawn_generations(job);
   if (has_departures && options.fidelity == "smpi")
     throw ConfigError(
@@ -194,6 +193,10 @@ Simulated simulate_job(LoadedJob loaded, const SimulateOptions& options, const s
   Simulated simulated{.info = describe_simulation(job, run, options),
                       .journal = std::move(run.journal),
                       .makespan = run.makespan};
+  if (!options.chakra.empty()) {
+    or_clear(out, [&] { write_chakra(options.chakra, job, simulated.journal); });
+    if (!options.operations) simulated.journal.operations.clear();
+  }
   const RunInfo& info = simulated.info;
   if (options.keep)
     write_results(out, info, simulated.journal, simulated.makespan, options.trace);

@@ -20,6 +20,7 @@ struct SimulateOptions : JobOptions {
   int parallel = 0;            ///< simulations of jobs alone at the same time; 0: one per core
   std::optional<EnsembleSummary> ensemble{};  ///< of which this simulation is one, for run.json; none: none
   bool keep = true;                           ///< leave the result directory; otherwise it exists meanwhile
+  std::string chakra{};                       ///< folder for Chakra execution traces; empty: none are written
 };
 
 struct Simulated {

@@ -229,6 +229,30 @@ TEST(Import, AnAnswerComparesWithOneDeviceAndNamesItsAssumptions) {
               HasSubstr("at least 90 % of one device's speed each, at 40Gbps: up to 2 workers"));
 }
 
+/// Written by a simulation, read by an import, and simulated again.
+TEST(Import, ReadsTheChakraTracesOfASimulation) {
+  const CommandLine line;
+  write_job(line, two_buckets("25MB", "30ms", "60ms"), 1);
+  EXPECT_EQ(line.tandem("simulate job.yaml --chakra traces").exit_code, 0);
+  const auto described = line.tandem("import traces/job.1.et --json 2> /dev/null");
+  EXPECT_EQ(described.exit_code, 0);
+  const json job = json::parse(described.output).at("description");
+  ASSERT_EQ(job.at("buckets").size(), 2U);
+  for (const auto& [bucket, ready_us] : {std::pair(0, 30'000), std::pair(1, 60'000)}) {
+    EXPECT_EQ(job.at("buckets").at(bucket).at("bytes"), 25'000'000);
+    EXPECT_EQ(job.at("buckets").at(bucket).at("ready_us"), ready_us);
+  }
+  EXPECT_EQ(job.at("update_us"), 5'000);
+  EXPECT_EQ(line.tandem("import traces/job.0.et --device v100 --out again.yaml").exit_code, 0);
+  EXPECT_NEAR(step_ms(line, "simulate again.yaml --workers 2 --within 10Gbps"), 60 + 20 + 5, 1);
+  EXPECT_THAT(line.tandem("simulate job.yaml --chakra traces --out new").output,
+              HasSubstr("job.0.et already exists"));
+  // A ring of messages: two rounds of it for each bucket, a send and a receive in each.
+  EXPECT_EQ(line.tandem("simulate job.yaml --set sync.collective=ring --chakra ring --out new").exit_code, 0);
+  EXPECT_THAT(line.tandem("import ring/job.0.et").output,
+              HasSubstr("refused (not data-parallel): 8 messages"));
+}
+
 TEST(Import, WritesAnExperimentThatIsSimulatedUnedited) {
   const CommandLine line;
   line.write("trace.json",

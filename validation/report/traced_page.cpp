@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "validation/page/pieces.hpp"
@@ -14,7 +15,13 @@ namespace {
 using nlohmann::json;
 
 Table buckets_table(const json& document) {
-  Table table{.columns = {{"Bucket"}, {"Elements"}, {"Bytes"}, {"Ready on the GPU"}, {"Launched"}}};
+  const bool is_launched = std::ranges::any_of(
+      document.at("buckets"), [](const json& bucket) { return bucket.at("launched") != "-"; });
+  Table table{.columns = {{"Bucket"},
+                          {"Elements"},
+                          {"Bytes"},
+                          {is_launched ? "Ready, if the GPU never waited" : "Ready on the GPU"},
+                          {"Launched by the processor"}}};
   int number = 0;
   for (const auto& bucket : document.at("buckets"))
     table.rows.push_back({{std::to_string(number++), with_separators(bucket.at("elements")),
@@ -58,8 +65,8 @@ Page page_of_traced_job(const json& document) {
       Note{"Estimated: buckets leave one after the other when they are ready, 2 (n - 1) / n of their bytes "
            "over each GPU's link at its full rate, and computing does not slow down meanwhile. `tandem "
            "simulate` and `tandem study --vary` simulate each message."});
-  if (document.at("buckets").empty()) return page;
-  page.add(Heading{2, "Buckets of the gradient"}, buckets_table(document));
+  if (!document.at("buckets").empty())
+    page.add(Heading{2, "Buckets of the gradient"}, buckets_table(document));
   if (document.at("are_ready_times_assumed"))
     page.add(Note{"Some times are assumed, in proportion to the bytes: the file does not have them."});
   if (!document.at("checks").empty()) page.add(Heading{2, "Checks of the trace"}, checks_table(document));

@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <string_view>
-#include <utility>
 
 #include "policies/vocabulary/check.hpp"
 #include "workloads/trace/chakra.pb.h"

@@ -11,6 +11,7 @@
 #include "policies/vocabulary/check.hpp"
 #include "tests/support/paths.hpp"
 #include "tests/support/temporary_folder.hpp"
+#include "workloads/trace/chakra_file.hpp"
 #include "workloads/trace/job_description.hpp"
 #include "workloads/trace/read_trace.hpp"
 
@@ -167,6 +168,26 @@ TEST(JobDescriptions, OfDdpsLoggingData) {
   EXPECT_EQ(half.buckets[0].dtype, "c10::BFloat16");
   EXPECT_EQ(trace::gaps_of(half).front().name, "times");
   EXPECT_THAT(of_text(R"({"bucket_sizes": "8, x"})").buckets, IsEmpty());
+}
+
+/// The bytes by hand: of each field its number and type, then the value. The first node is the file of
+/// ASTRA-sim's example all_reduce_8npus_1MB.
+TEST(ChakraFile, HasTheBytesThatOtherProgramsRead) {
+  using namespace std::string_literals;
+  using trace::ChakraNode;
+  const std::string is_cpu_op = "\x52\x0e\x0a\x09is_cpu_op\xd8\x01"s, no = "\0"s;
+  const std::string sum = "\x48\x12\x14"s + "all_reduce_8npus_1MB" + "\x18\x07"s + is_cpu_op + no +
+                          "\x52\x0d\x0a\x09"s + "comm_type" + "\x48\0"s + "\x52\x0f\x0a\x09"s + "comm_size" +
+                          "\x48\x80\x80\x40"s;
+  // Node 1 depends on node 0, begins after 10 us and takes 5 us.
+  const std::string computation =
+      "\x1e\x08\x01\x12\x01\x61\x18\x04\x2a\x01\0\x30\x0a\x38\x05"s + is_cpu_op + no;
+  const std::vector<ChakraNode> nodes = {
+      {.name = "all_reduce_8npus_1MB", .type = 7, .communication = ChakraNode::all_reduce, .bytes = 1 << 20},
+      {.id = 1, .name = "a", .type = 4, .data_dependencies = {0}, .start = 10'000, .duration = 5'400}};
+  const std::string metadata = "\x07\x0a\x05"s + "0.0.4";
+  EXPECT_EQ(trace::chakra_file_of(nodes), metadata + sum + computation);
+  EXPECT_THAT(bytes_of(of_text(metadata + sum + computation)), ElementsAre(1 << 20));
 }
 
 TEST(JobDescriptions, OfBrokenFilesAreRefusedOrSaySo) {

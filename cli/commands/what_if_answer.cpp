@@ -20,6 +20,7 @@
 #include "policies/vocabulary/quantity_text.hpp"
 #include "workloads/experiment/measured_buckets.hpp"
 #include "workloads/records/format.hpp"
+#include "workloads/records/result_directory.hpp"
 
 namespace tandem::cli {
 namespace {

@@ -45,6 +45,20 @@ struct ImportOptions {
   bool force = false;
 };
 
+/// Before a trace is read, which may take long.
+void check_names(const ImportOptions& options) {
+  for (const auto& path : options.traces)
+    if (path.ends_with(".yaml"))
+      throw ConfigError(
+          path + ": expected a trace, found an experiment; it is imported already: tandem simulate " + path);
+  if (options.out.empty() || options.force) return;
+  for (const char* ending : {".yaml", ".xml", ".html"}) {
+    const auto path = std::filesystem::path(options.out).replace_extension(ending);
+    if (std::filesystem::exists(path))
+      throw ConfigError(path.string() + " already exists; choose another name, or add --force");
+  }
+}
+
 trace::Inputs read_all(const ImportOptions& options) {
   trace::ReadOptions reading;
   reading.communication.insert(reading.communication.end(), options.communication.begin(),
@@ -156,9 +170,6 @@ void write_experiment(const ImportedJob& job, const trace::Timeline& timeline,
   std::filesystem::path platform = options.out, page = options.out;
   platform.replace_extension(".xml");
   page.replace_extension(".html");
-  for (const auto& path : {platform, page, std::filesystem::path(options.out)})
-    if (std::filesystem::exists(path) && !options.force)
-      throw ConfigError(path.string() + " already exists; choose another name, or add --force");
   write_file(platform, imported_platform_text(job));
   write_file(options.out, imported_experiment_text(job, platform.filename().string()));
   JobOptions check;
@@ -172,6 +183,8 @@ void write_experiment(const ImportedJob& job, const trace::Timeline& timeline,
 /// The sizes that the trace lacks, from another file of the same job. Errors: ConfigError for another job.
 void complete_sizes(trace::RankFindings& findings, const std::vector<trace::JobDescription>& descriptions) {
   for (const auto& one : descriptions) {
+    if (one.broken_at_byte)
+      throw ConfigError(fmt::format("{}: {}", one.file, trace::refusals_of(one).front().because));
     if (!trace::add_sizes(findings, one))
       throw ConfigError(fmt::format("{}: expected the {} buckets of {}, found others; record both in one job",
                                     one.file, findings.buckets.size(), findings.file));
@@ -190,7 +203,7 @@ bool import_descriptions(const std::vector<trace::JobDescription>& all, const Im
                           "Give files of one job."});
   if (!options.out.empty() && refusals.empty() && trace::is_without_times(job) && options.step_time.empty())
     refusals.push_back(trace::gaps_of(job).front());
-  fmt::print("{}", description_text(job));
+  fmt::print("{}", description_text(job, {!options.step_time.empty(), !options.device.empty()}));
   if (options.shows_layers) fmt::print("{}", gradients_table(job));
   std::fflush(stdout);
   print_refusals(job.file, refusals);
@@ -219,7 +232,8 @@ bool import_traces(const ImportOptions& options) {
     const auto checks = trace::checks_of(one, findings);
     const auto refusals = trace::refusals_of(one, findings);
     document["ranks"].push_back(findings_document(findings, checks, refusals));
-    if (findings.device_events > 0) {
+    // Without an experiment, the reason stands alone.
+    if (findings.device_events > 0 && (refusals.empty() || options.out.empty())) {
       if (is_first)
         print_first(findings, options);
       else
@@ -245,6 +259,11 @@ bool import_traces(const ImportOptions& options) {
     write_experiment(imported_job(all.front(), options), trace::timeline_of(traces.front(), all.front()),
                      trace::checks_of(traces.front(), all.front()), options);
     document["experiment"] = options.out;
+    if (traces.front().report.cut_at_byte)
+      print_warning(fmt::format("{} ends early, at byte {}; {} is of {} of its {} steps, which are whole",
+                                all.front().file, *traces.front().report.cut_at_byte, options.out,
+                                std::ranges::count(all.front().steps, true, &trace::StepFindings::is_inner),
+                                all.front().steps.size()));
   }
   print_document(document);
   return !is_refused;
@@ -318,6 +337,7 @@ void add_import(CLI::App& app, int& exit_code) {
       "  tandem import rank0.json rank1.json --communication nvshmem\n"
       "  tandem import ddp.json --device v100 --step-time 96ms --out job.yaml");
   command->callback([options, &exit_code] {
+    check_names(*options);
     if (!import_traces(*options)) exit_code = exit_bad_input;
   });
 }

@@ -36,11 +36,11 @@ std::string buckets_text(const trace::TracedJob& step) {
   std::string text = fmt::format(
       "  # {} of each bucket of the gradient: bytes in fp32; when the GPU has completed it, after the step's "
       "begin{}.\n"
-      "  measured_buckets:\n",
-      step.has_assumed_ready_times ? "Sizes measured, times partly assumed in proportion to the bytes,"
-                                   : "Measured,",
+      "  measured_buckets:{}\n",
+      step.has_assumed_ready_times ? "Sizes measured, times partly assumed," : "Measured,",
       step.is_launch_bound() ? ", if it never waits for the processor; when the processor has launched it"
-                             : "");
+                             : "",
+      step.has_assumed_ready_times ? "  # assumed: ready times in proportion to the bytes" : "");
   for (const auto& bucket : step.buckets)
     text += fmt::format("    - {}B {}{}{}\n", 4 * bucket.elements, ms(bucket.ready),
                         step.is_launch_bound() ? ' ' + ms(bucket.launched) : "", shapes_text(bucket));

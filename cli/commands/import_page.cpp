@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "policies/collectives/nccl.hpp"
 #include "policies/prices/step.hpp"
 #include "workloads/records/format.hpp"
 
@@ -143,20 +143,19 @@ json answers_of(const ImportedJob& job) {
 
 double estimated_step_s(const trace::TracedJob& job, const EstimatedMachines& machines) {
   constexpr double latency_s = 40e-6;
-  const double others = machines.workers - 1;
-  const double share = 2 * others / machines.workers;
-  const auto levels = std::bit_width(static_cast<unsigned>(machines.workers - 1));
+  const double steps = 2.0 * (machines.workers - 1);
   const bool waits = machines.waits_for_launches && job.is_launch_bound();
   std::vector<prices::Bucket> buckets;
   Seconds computed(0);
   for (const auto& bucket : job.buckets) {
     const Seconds ready(seconds(waits ? std::max(bucket.ready, bucket.launched) : bucket.ready));
     computed = std::max(computed, ready);
-    if (machines.workers > 1)
-      buckets.push_back({.ready = ready,
-                         .exchange = Seconds(share * machines.element_bytes *
-                                             static_cast<double>(bucket.elements) / machines.bytes_per_s),
-                         .latency = Seconds(2 * levels * latency_s)});
+    if (machines.workers == 1) continue;
+    const double bytes = machines.element_bytes * static_cast<double>(bucket.elements);
+    const collectives::RingTime ring{Seconds(steps / machines.workers * bytes / machines.bytes_per_s),
+                                     Seconds(steps * latency_s)};
+    buckets.push_back(
+        {.ready = ready, .exchange = collectives::nccl_all_reduce(machines.workers, ring).time});
   }
   if (job.buckets.empty()) computed = Seconds(seconds(job.forward + job.backward));
   const double end = prices::end_of_buckets(buckets, computed).count() + seconds(job.update);

@@ -19,8 +19,8 @@ struct EstimatedMachines {
   bool waits_for_launches = true;  ///< of a launch-bound job: as profiled; false: the GPU never waits
 };
 
-/// Seconds of a step: buckets leave one after the other when they are ready, a ring's 2 (n - 1) / n of their
-/// bytes over each link, with 40 us of latency for each level of a tree and direction.
+/// Seconds of a step: buckets leave one after the other when they are ready, each as NCCL sums it
+/// (nccl_all_reduce), with 40 us from one machine to another.
 double estimated_step_s(const trace::TracedJob& job, const EstimatedMachines& machines);
 
 /// What validation::traced_job_html draws. `timeline` is empty, and there are no checks, where the file has

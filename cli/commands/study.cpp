@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <sstream>
 #include <thread>
 #include <utility>
 
@@ -44,8 +45,8 @@ struct StudyOptions {
   std::string fidelity = StudyManifest().fidelity;
   ArrayOptions array;
   std::shared_ptr<const ClusterOptions> cluster;
-  std::string vary;        ///< empty: the experiment's variants, or the suite
-  bool is_varied = false;  ///< the suite is that of --vary
+  std::string vary;                  ///< empty: the experiment's variants, or the suite
+  std::optional<JobOptions> varied;  ///< of the suite of --vary: the job
 };
 
 constexpr int most_jobs = 64;
@@ -125,9 +126,19 @@ void add_several(const validation::SuiteConfiguration& configuration, StudyEntry
   }
 }
 
+/// The answer of --vary, also as notes of the report.
+std::string answer_of_varied(const validation::Suite& suite, const StudyOptions& options,
+                             validation::Study& study) {
+  const std::string text = vary_text(suite, study.configurations, *options.varied, *options.cluster);
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) study.notes.push_back(line);
+  return suite.study.about + "\n\n" + text + '\n';
+}
+
 /// Makes the report of a study from the results in some folders. How many configurations have none.
 std::size_t report(const validation::Suite& suite, const StudyManifest& manifest,
-                   const std::vector<std::string>& folders, const std::string& out, bool is_varied = false) {
+                   const std::vector<std::string>& folders, const std::string& out,
+                   const StudyOptions& options = {}) {
   std::vector<validation::StudyResult> results;
   std::vector<validation::StudyJobs> several;
   std::vector<std::string> lines = {study_command(manifest)};
@@ -153,10 +164,11 @@ std::size_t report(const validation::Suite& suite, const StudyManifest& manifest
   auto study = validation::make_study(std::move(results), suite.name, suite.study, lines);
   study.several_jobs = std::move(several);
   study.platforms = drawings_of(validation::platforms_of(study));
+  const std::string text =
+      options.varied ? answer_of_varied(suite, options, study) : validation::study_table(study) + '\n';
   validation::write_study(out, study);
   std::filesystem::remove(out + "/INCOMPLETE");
-  fmt::print("{}\n{}{}/report.html\n", validation::study_table(study),
-             is_varied ? vary_text(study.configurations) + '\n' : "", out);
+  fmt::print("{}{}/report.html\n", text, out);
   print_document(to_json(study));
   return failures;
 }
@@ -180,7 +192,7 @@ int study(const StudyOptions& options) {
     StudyOptions varied = options;
     varied.job.experiment_file = write_vary_suite(options.job, *options.cluster, options.vary);
     varied.vary.clear();
-    varied.is_varied = true;
+    varied.varied = options.job;
     return study(varied);
   }
   PlatformCache platforms;
@@ -214,7 +226,7 @@ int study(const StudyOptions& options) {
   if (shard) return end_shard(*shard, count, run.failures(), out);
   // If the only configuration fails, there is nothing to report.
   if (suite.configurations.size() == 1 && run.first_error()) std::rethrow_exception(run.first_error());
-  return report(suite, manifest, {out}, out, options.is_varied) > 0 ? exit_beyond_tolerance : exit_success;
+  return report(suite, manifest, {out}, out, options) > 0 ? exit_beyond_tolerance : exit_success;
 }
 
 struct MergeOptions {

@@ -40,13 +40,33 @@ void check_command(const CLI::App& app, int argc, char** argv) {
 /// Options of earlier versions, and their names today.
 constexpr std::array<std::pair<const char*, const char*>, 1> renamed_options = {{{"--at-once", "--jobs"}}};
 
+/// "unknown option --wokers; did you mean --workers?"; empty: every option is known. CLI11 first names
+/// options that are missing because another one is mistyped.
+std::string unknown_option(const CLI::App& app, const CLI::App& command) {
+  for (const std::string& word : app.remaining(true)) {
+    if (!word.starts_with("--")) continue;
+    const std::string option = word.substr(0, word.find('='));
+    std::vector<std::string> names;
+    for (const auto* known : command.get_options())
+      for (const auto& name : known->get_lnames()) names.push_back("--" + name);
+    const std::string nearest = nearest_name(option, names);
+    return fmt::format("unknown option {}{}", option,
+                       nearest.empty() ? "" : "; did you mean " + nearest + '?');
+  }
+  return "";
+}
+
 /// Below the name of the program, like every other error. CLI11 calls this with the main command, also for
 /// errors of a subcommand.
 std::string argument_error(const CLI::App* app, const CLI::Error& error) {
   std::string name = "tandem";
-  for (auto chosen = app->get_subcommands(); !chosen.empty(); chosen = chosen.front()->get_subcommands())
-    name += ' ' + chosen.front()->get_name();
-  const std::string text = error.what();
+  const CLI::App* command = app;
+  for (auto chosen = app->get_subcommands(); !chosen.empty(); chosen = chosen.front()->get_subcommands()) {
+    command = chosen.front();
+    name += ' ' + command->get_name();
+  }
+  std::string text = error.what();
+  if (const std::string unknown = unknown_option(*app, *command); !unknown.empty()) text = unknown;
   for (const auto& [old, now] : renamed_options)
     if (text.find(old) != std::string::npos) return fmt::format("{}: {} is now {}\n", name, old, now);
   return fmt::format("{}: {}; see {} --help\n", name, text, name);

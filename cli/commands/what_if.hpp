@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "cli/shared/job_options.hpp"
+#include "validation/campaign/suite.hpp"
 #include "validation/report/study.hpp"
-#include "workloads/records/result_directory.hpp"
 
 namespace tandem::cli {
 
@@ -27,16 +27,20 @@ std::shared_ptr<ClusterOptions> add_cluster_options(CLI::App& command);
 /// Results go to a folder of that cluster and world, unless --out is given.
 void place_on_cluster(JobOptions& job, const ClusterOptions& cluster, const std::string& world);
 
-/// "step 101.9 ms +- 0.1 ..., because ...", and where each number comes from.
-std::string answer_text(const Results& results, const ClusterOptions& cluster);
+/// The file of a platform with one such device, of which one device's step without exchange is simulated.
+std::string write_one_device(const JobOptions& job, const ClusterOptions& cluster);
 
-/// Prints this for a result directory. Of a launch-bound job, simulates its other bound, too.
+/// Prints "step 101.9 ms on 32 x v100 ..., because ..." for a result directory, and where each number comes
+/// from. Simulates what the answer compares: one device without exchange, kernels that are slower while
+/// messages move, sums by rings alone; of a launch-bound job, its other bound.
 void print_answer(const std::string& directory, const JobOptions& job, const ClusterOptions& cluster);
 
 /// Writes the suite of a study that varies compression, bandwidth or workers, and returns its file. Errors:
 /// ConfigError.
 std::string write_vary_suite(const JobOptions& job, const ClusterOptions& cluster, const std::string& what);
-/// One line per platform: what each value gives.
-std::string vary_text(const std::vector<validation::StudyResult>& results);
+/// One line per configuration of that suite: its step, one device's step without exchange over it, and what
+/// each value changes; then the assumptions.
+std::string vary_text(const validation::Suite& suite, std::vector<validation::StudyResult> results,
+                      const JobOptions& job, const ClusterOptions& cluster);
 
 }  // namespace tandem::cli

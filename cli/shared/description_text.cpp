@@ -52,7 +52,7 @@ std::string buckets_table(const trace::JobDescription& job) {
 
 }  // namespace
 
-std::string description_text(const trace::JobDescription& job) {
+std::string description_text(const trace::JobDescription& job, trace::GivenFigures given) {
   std::string text = printable(job.file) + ": " + name_of(job.format);
   if (job.rank) text += fmt::format(", rank {}", *job.rank);
   if (job.world_size) text += fmt::format(", {} ranks", *job.world_size);
@@ -67,9 +67,10 @@ std::string description_text(const trace::JobDescription& job) {
     text += fmt::format("  broadcasts of buffers: {} B per step\n", job.broadcast_bytes);
   if (!job.hook.empty()) text += fmt::format("  hook: {}\n", printable(job.hook));
   if (job.buckets.empty()) return text;
-  text += buckets_table(job) + "\nmissing\n";
-  for (const auto& gap : trace::gaps_of(job))
-    text += fmt::format("  {}: {}. {}\n", gap.name, gap.because, gap.remedy);
+  text += buckets_table(job);
+  const auto gaps = trace::gaps_of(job, given);
+  if (!gaps.empty()) text += "\nmissing\n";
+  for (const auto& gap : gaps) text += fmt::format("  {}: {}. {}\n", gap.name, gap.because, gap.remedy);
   return text;
 }
 

@@ -9,8 +9,8 @@
 
 namespace tandem::cli {
 
-/// What it is, one row per bucket, and what the format leaves out.
-std::string description_text(const trace::JobDescription& job);
+/// What it is, one row per bucket, and what neither the format nor the user says.
+std::string description_text(const trace::JobDescription& job, trace::GivenFigures given);
 /// One row per tensor of the gradient, in the order of their completion; empty where shapes are not known.
 std::string gradients_table(const trace::JobDescription& job);
 nlohmann::json description_document(const trace::JobDescription& job,

@@ -55,8 +55,8 @@ std::string shares_line(const Summary& summary) {
 
 std::string seconds_text(double seconds) { return significant(seconds, 4) + " s"; }
 
-/// "\n  binds: exchange 40.1 % of step time, data 31.9 % (21.7 % in exchanges, ...), computing 28 %": the
-/// largest first.
+/// "\n  step time: exchange 40.1 %, data 31.9 % (21.7 % in exchanges, ...), computing 28 %": the largest
+/// first.
 std::string binds_line(const Results& results) {
   const auto binding = validation::binding(results.info, results.journal);
   if (!binding) return "";
@@ -76,9 +76,8 @@ std::string binds_line(const Results& results) {
   std::string line;
   for (const auto& [share, name, reason] : parts)
     if (share >= least)
-      line += fmt::format("{}{} {:.1f} %{}{}", line.empty() ? "" : ", ", name, 100 * share,
-                          line.empty() ? " of step time" : "", reason);
-  return "\n  binds: " + line;
+      line += fmt::format("{}{} {:.1f} %{}", line.empty() ? "" : ", ", name, 100 * share, reason);
+  return "\n  step time: " + line;
 }
 
 /// Staleness and local steps, if the algorithm has them.
@@ -405,7 +404,7 @@ std::string overlap_line(const RunInfo& info, double makespan_s) {
   return fmt::format(
       "\n  not calibrated: GPUs compute {} while messages move; all-reduces slow that down, up to {} times "
       "in "
-      "public measurements: then the job takes {} ({:.1f} %) longer (physics.overlap_slowdown)",
+      "public measurements: then the job takes at most {} ({:.1f} %) longer (physics.overlap_slowdown)",
       seconds_text(info.physics.at("overlap_s")), published_slowdown, seconds_text(longer_s),
       100 * longer_s / makespan_s);
 }
@@ -428,10 +427,14 @@ std::string epochs_in_parts(const RunInfo& info) {
 std::string results_line(const Results& results) {
   const Summary& summary = results.summary;
   const double rounds = summary.rounds;
+  const bool counts_steps = results.info.experiment.workload.counts_steps();
   std::string line = fmt::format(
-      "{} {}: {} rounds, {} samples in {} ({}{})", results.info.experiment.name, results.info.world,
-      rounds_text(rounds), with_separators(summary.samples), seconds_text(summary.makespan_s),
-      with_unit(summary.throughput, Unit::samples_per_second), step_text(summary.step_time));
+      "{} {}: {} rounds{} in {} ({}{})", results.info.experiment.name, results.info.world,
+      rounds_text(rounds), counts_steps ? "" : fmt::format(", {} samples", with_separators(summary.samples)),
+      seconds_text(summary.makespan_s),
+      counts_steps ? significant(rounds / summary.makespan_s, 4) + " steps/s"
+                   : with_unit(summary.throughput, Unit::samples_per_second),
+      step_text(summary.step_time));
   if (const auto dropped = results.journal.dropped_samples; dropped > 0)
     line += fmt::format(", {} of them dropped (arrived too late)", with_separators(dropped));
   if (const auto skipped = results.journal.skipped_steps; skipped > 0)

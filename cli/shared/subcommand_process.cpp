@@ -101,10 +101,11 @@ std::exception_ptr error_of(const std::string& what, const std::string& log, con
   return std::make_exception_ptr(WorldError(message));
 }
 
-void run_subcommand(const Subcommand& command) {
+void run_subcommands(const std::vector<Subcommand>& commands, int parallel) {
   std::exception_ptr failure;
-  ProcessQueue queue{.count = 1, .start = {}, .ended = {}};
-  queue.start = [&](std::size_t, const sigset_t& blocked_signals) {
+  ProcessQueue queue{.count = commands.size(), .start = {}, .ended = {}};
+  queue.start = [&](std::size_t index, const sigset_t& blocked_signals) {
+    const Subcommand& command = commands[index];
     std::vector<std::string> words = {running_program().string()};
     words.insert(words.end(), command.words.begin(), command.words.end());
     const Descriptor log = create_file(command.log);
@@ -116,11 +117,13 @@ void run_subcommand(const Subcommand& command) {
                           .signal_on_parent_end = SIGTERM,
                           .blocked_signals = blocked_signals});
   };
-  queue.ended = [&](std::size_t, const ExitStatus& status, std::exception_ptr error) {
-    failure = error ? std::move(error)
-                    : error_of(fmt::format("tandem {}", fmt::join(command.words, " ")), command.log, status);
+  queue.ended = [&](std::size_t index, const ExitStatus& status, std::exception_ptr error) {
+    const Subcommand& command = commands[index];
+    if (!error)
+      error = error_of(fmt::format("tandem {}", fmt::join(command.words, " ")), command.log, status);
+    if (error && !failure) failure = std::move(error);
   };
-  run_processes(queue, 1);
+  run_processes(queue, parallel);
   if (failure) std::rethrow_exception(failure);
 }
 

@@ -47,7 +47,8 @@ struct Subcommand {
   std::string log;
 };
 
-/// Runs the command. Errors: as error_of, and Interrupted.
-void run_subcommand(const Subcommand& command);
+/// Runs the commands, up to `parallel` (at least 1) concurrently. Errors: as error_of, of the first one that
+/// failed, and Interrupted.
+void run_subcommands(const std::vector<Subcommand>& commands, int parallel);
 
 }  // namespace tandem::cli

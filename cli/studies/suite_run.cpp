@@ -225,7 +225,7 @@ class SuiteRun {
     validation::Runner runner;
     runner.run = [this](const Task& task) {
       fs::create_directories(task.out);
-      run_subcommand({words_of(task), options_.out + "/log.txt"});
+      run_subcommands({{words_of(task), options_.out + "/log.txt"}}, 1);
       return other_load_of(task);
     };
     runner.is_finished = [this](const Task& task) { return is_finished(task); };

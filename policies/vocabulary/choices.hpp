@@ -40,6 +40,9 @@ enum class DeviceSpeed : std::uint8_t { emulated, native };
 enum class DeviceMessages : std::uint8_t { automatic, staged, direct, peer };
 /// physics.network: that of the platform file, or the calibrated one.
 enum class NetworkSource : std::uint8_t { platform, profile };
+/// physics.all_reduce: the algorithm of a library's all-reduce whose time is not calibrated. automatic: that
+/// which the library takes.
+enum class LibraryAlgorithm : std::uint8_t { automatic, ring, tree };
 /// physics.noise: native work has its median duration, or varies as measured.
 enum class NoiseSource : std::uint8_t { none, profile, spread };
 
@@ -137,6 +140,11 @@ inline constexpr std::array<ChoiceName<DeviceMessages>, 4> choice_names<DeviceMe
 template <>
 inline constexpr std::array<ChoiceName<NetworkSource>, 2> choice_names<NetworkSource> = {
     {{NetworkSource::platform, "platform"}, {NetworkSource::profile, "profile"}}};
+template <>
+inline constexpr std::array<ChoiceName<LibraryAlgorithm>, 3> choice_names<LibraryAlgorithm> = {
+    {{LibraryAlgorithm::automatic, "auto"},
+     {LibraryAlgorithm::ring, "ring"},
+     {LibraryAlgorithm::tree, "tree"}}};
 template <>
 inline constexpr std::array<ChoiceName<NoiseSource>, 3> choice_names<NoiseSource> = {
     {{NoiseSource::none, "none"}, {NoiseSource::profile, "profile"}, {NoiseSource::spread, "spread"}}};

@@ -5,6 +5,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "tests/cli/command.hpp"
 #include "tests/workloads/trace/made_trace.hpp"
@@ -58,20 +60,39 @@ TEST(Import, ComparesRanks) {
 
 TEST(Import, RefusesByNameAndSaysHowToRecord) {
   const CommandLine line;
+  const std::string gpu = R"("deviceProperties": [{"id": 9, "name": "Tesla V100"}], )",
+                    text = steps_text(6, gpu);
   line.write("empty.json", "[]");
-  line.write("cut.json", steps_text(3).substr(0, 40));
-  line.write("other.json", "{\"a\": 1}");
-  const auto empty = line.tandem("import empty.json");
-  EXPECT_EQ(empty.exit_code, 2);
-  EXPECT_THAT(empty.output,
-              AllOf(HasSubstr("refused (no Kineto)"), HasSubstr("Record with PyTorch from pytorch.org")));
-  const auto cut = line.tandem("import cut.json");
-  EXPECT_EQ(cut.exit_code, 2);
-  EXPECT_THAT(cut.output, HasSubstr("refused (no GPU)"));
-  const auto other = line.tandem("import other.json");
-  EXPECT_EQ(other.exit_code, 2);
-  EXPECT_THAT(other.output, HasSubstr("other.json: expected a trace with \"traceEvents\""));
-  EXPECT_EQ(line.tandem("import missing.json").exit_code, 2);
+  line.write("begun.json", text.substr(0, 20));
+  line.write("cut.json", text.substr(0, text.size() / 4));
+  line.write("end.json", text.substr(0, text.size() - 100));
+  line.write("train.py", "import torch");
+  line.write("job.yaml", "");
+  line.write("packed.yaml", "\x1f\x8b");
+  const std::vector<std::pair<std::string, std::string>> refused = {
+      {"import empty.json",
+       "refused (no Kineto): the file is an empty list: this PyTorch was built without "},
+      {"import begun.json", "found one that ends early, at byte 20, before its events; copy it again"},
+      {"import cut.json --out cut.yaml",
+       ": no step is whole. Copy the file again, or wait until the job has ended."},
+      {"import train.py", "`tandem record` says how to record one"},
+      {"import job.yaml", "it is imported already: tandem simulate job.yaml"},
+      {"import .", "name its files, such as ./*.json.gz"},
+      {"import missing.json", "found no file that can be read"},
+      {"import end.json --out job.yaml", "job.yaml already exists"},
+      {"import end.json --ouput job.yaml", "unknown option --ouput; did you mean --out?"},
+      {"simulate job.yaml --worker 4 --within 1Gbps", "unknown option --worker; did you mean --workers?"},
+      {"simulate packed.yaml", "make an experiment of a trace: tandem import packed.yaml --out job.yaml"}};
+  for (const auto& [words, message] : refused) {
+    const auto result = line.tandem(words);
+    EXPECT_EQ(result.exit_code, 2) << words;
+    EXPECT_THAT(result.output, HasSubstr(message));
+  }
+  // What is whole counts.
+  const auto end = line.tandem("import end.json --out end.yaml");
+  EXPECT_EQ(end.exit_code, 0) << end.output;
+  EXPECT_THAT(end.output, AllOf(HasSubstr("1 of 6 steps are not whole"),
+                                HasSubstr("end.yaml is of 3 of its 6 steps, which are whole")));
 }
 
 /// One all-reduce of 1,000 floats in the backward pass.
@@ -168,12 +189,44 @@ TEST(Import, AnExperimentNamesBucketsAndWhenTheyAreReady) {
   EXPECT_NEAR(step("30ms 40ms", "60ms 65ms", ", measured_host: 80ms"), 65 + 20 + 5, near);
   EXPECT_NEAR(step("30ms 40ms", "60ms 65ms", ", measured_host: 100ms"), 100, near);
   EXPECT_NEAR(step("30ms", "60ms"), 60 + 20 + 5, near);
-  EXPECT_THAT(
-      line.tandem("simulate job.yaml --workers 2 --within 10Gbps --force --out out").output,
-      AllOf(HasSubstr("because the last bucket (25.0 MB) leaves 20."),
-            HasSubstr("20 ms forward and 40 ms backward on v100 for a batch of 1, measured; batch 1 on")));
+  EXPECT_THAT(line.tandem("simulate job.yaml --workers 2 --within 10Gbps --force --out out").output,
+              AllOf(HasSubstr("because the last bucket (25.0 MB) leaves 20."),
+                    HasSubstr("20 ms forward and 40 ms backward on v100, measured; 2 workers")));
   EXPECT_THAT(line.tandem("simulate job.yaml --workers 8 --within 10Gbps --force --out out").output,
               HasSubstr("50.0 MB a step need 70.0 ms of each link"));
+}
+
+/// One device takes 65 ms. Two sum 25 MB in 20 ms at 10 Gb/s: 85 ms. If computing takes 1.8 times as long in
+/// these 20 ms, the last bucket is ready 8.9 ms later.
+TEST(Import, AnAnswerComparesWithOneDeviceAndNamesItsAssumptions) {
+  const CommandLine line;
+  write_job(line, two_buckets("25MB", "30ms", "60ms"));
+  const std::string simulate = "simulate job.yaml --workers 2 --within 10Gbps";
+  const auto plain = line.tandem(simulate);
+  EXPECT_EQ(plain.exit_code, 0) << plain.output;
+  EXPECT_THAT(
+      plain.output,
+      AllOf(HasSubstr(" ms (up to 9"), HasSubstr("(76 % of one device's speed each)"),
+            HasSubstr(
+                "one device's step without exchange: 65.0 ms; faster links or fewer bytes save at most 20."),
+            HasSubstr("assumed: all-reduces as NCCL's ring"), Not(HasSubstr("samples/s"))));
+  // Another question has a folder of its own, and the same efficiency.
+  const auto slowed = line.tandem(simulate + " --set physics.overlap_slowdown=1.8");
+  EXPECT_EQ(slowed.exit_code, 0) << slowed.output;
+  EXPECT_THAT(slowed.output,
+              AllOf(HasSubstr("results/job/2-v100-10Gbps-physics.overlap_slowdown=1.8/simulated"),
+                    HasSubstr("(69 % of one device's speed each)"),
+                    HasSubstr("given: kernels take 1.80 times as long while messages move")));
+  const auto trees = line.tandem(simulate + " --set physics.all_reduce=tree --force");
+  EXPECT_THAT(trees.output, HasSubstr("with rings alone (physics.all_reduce=ring): 85."));
+  const auto study = line.tandem("study job.yaml --vary bandwidth --workers 2 --within 40Gbps");
+  EXPECT_EQ(study.exit_code, 0) << study.output;
+  EXPECT_THAT(study.output,
+              AllOf(HasSubstr("2-v100-40Gbps        none"), HasSubstr("93 % of one device's speed each"),
+                    HasSubstr("2-v100-400Gbps"), HasSubstr("assumed: every link has its full rate")));
+  const auto workers = line.tandem("study job.yaml --vary workers --workers 4 --within 40Gbps");
+  EXPECT_THAT(workers.output,
+              HasSubstr("at least 90 % of one device's speed each, at 40Gbps: up to 2 workers"));
 }
 
 /// Written by a simulation, read by an import, and simulated again.

@@ -169,7 +169,7 @@ TEST_F(LongInit, StorageIsReadThroughACache) {
   };
   const auto none = summary_of("no-cache"), minio = summary_of("minio"), memory = summary_of("no-storage");
   // The disk serves one worker after the other, and all wait for the last one.
-  expect_found(succeeds("simulate job.yaml --variant no-cache --out told"), {"\n  binds: data "});
+  expect_found(succeeds("simulate job.yaml --variant no-cache --out told"), {"\n  step time: data "});
   const double read_s = none.at("cache").at("storage_bytes").get<double>() / 1e6;
   EXPECT_NEAR(none.at("makespan_s").get<double>(), read_s, 0.05 * read_s);
   EXPECT_NEAR(minio.at("makespan_s").get<double>(), 0.75 * read_s, 0.05 * read_s);

@@ -84,6 +84,7 @@ class PriceOfNative : public ::testing::Test {
     experiment.sync.collective = "native";
     experiment.physics.network = network;
     experiment.physics.noise = noise;
+    experiment.physics.all_reduce = algorithm_;
     experiment.physics.profile = folder_.path().string() + "/profile.json";
     save_profile(experiment.physics.profile, profile_);
     return Job(experiment, platforms::load_platform(file_.path()), "");
@@ -94,6 +95,7 @@ class PriceOfNative : public ::testing::Test {
     return platforms::load_network(file_.path(), hosts);
   }
 
+  LibraryAlgorithm algorithm_ = LibraryAlgorithm::automatic;
   Profile profile_ = measured_profile();
   const platforms::Network unknown_ = {};
   TemporaryFolder folder_;
@@ -191,13 +193,31 @@ TEST_F(PriceOfNative, WithoutCalibrationIsThatOfTheCheapestSchedule) {
     EXPECT_GE(found, 2 * 7.0 / 8 * 4 * elements / bandwidth) << to_text(physics);
     EXPECT_EQ(
         price.origin(),
-        std::string("as the cheapest schedule, halving-doubling (a library that chooses rings takes 1.01 "
-                    "times as long), because the ") +
+        std::string("as the cheapest schedule, halving-doubling (sums by rings would take 1.01 times as "
+                    "long), because the ") +
             (physics == NetworkSource::platform
                  ? "profile's times of all-reduces count with physics.network=profile only"
                  : "calibration profile has none among so many ranks"));
     EXPECT_EQ(price.next(members, Bytes(4 * elements)).alone.count(), found);
   }
+}
+
+TEST_F(PriceOfNative, IsThatOfTheAlgorithmOfNcclThatIsAskedFor) {
+  profile_.all_reduces.clear();
+  const platforms::Network between = network();
+  const std::vector<Rank> members = {0, 1, 2, 3, 4, 5, 6, 7};
+  constexpr std::int64_t bytes = 4 << 20;
+  const auto seconds = [&](LibraryAlgorithm algorithm, const std::string& name) {
+    algorithm_ = algorithm;
+    const Job asked = job(NetworkSource::platform);
+    LibraryAllReduceCost price(asked, between, 1);
+    const double found = price.next(members, Bytes(bytes)).alone.count();
+    EXPECT_TRUE(price.origin().starts_with("as NCCL's " + name + ", because")) << price.origin();
+    return found;
+  };
+  const double ring = seconds(LibraryAlgorithm::ring, "ring"), tree = seconds(LibraryAlgorithm::tree, "tree");
+  EXPECT_GE(ring, 2 * 7.0 / 8 * bytes / bandwidth);
+  EXPECT_GE(tree, 2.0 * bytes / bandwidth / 0.92);
 }
 
 /// The error when a job is constructed from an experiment that has not been validated.

@@ -287,6 +287,7 @@ void add_study_commands(const Study& study, Page& page) {
   for (const std::string& command : study.commands) commands += (commands.empty() ? "" : "\n") + command;
   page.add(Heading{2, "Reproduce"}, Code{commands});
   std::set<std::string> shown;
+  Details settings{"Settings of the simulations", {}};
   for (const StudyResult* own : study.worked()) {
     const json &physics = own->environment.physics, versions = own->environment.versions;
     const std::string platform = std::filesystem::path(own->experiment.platform).filename().string();
@@ -294,8 +295,9 @@ void add_study_commands(const Study& study, Page& page) {
     Table table{.columns = {{"Simulated with"}, {platform, true}}, .size = Table::Size::narrow};
     for (const json* values : {&physics, &versions})
       for (const auto& [name, text] : flattened(*values)) table.rows.push_back({{name, text}});
-    page.add(std::move(table));
+    settings.content.push_back({std::move(table)});
   }
+  if (!settings.content.empty()) page.add(std::move(settings));
 }
 
 void add_classes(const Study& study, Page& page) {

@@ -65,6 +65,8 @@ struct Experiment {
     bool has_measured_times() const {
       return measured_step > Seconds(0) || measured_forward > Seconds(0) || measured_backward > Seconds(0);
     }
+    /// A traced step whose number of samples is not known: what counts is steps.
+    bool counts_steps() const { return !measured_buckets.empty() && batch == 1; }
     Precision precision = Precision::fp32;  ///< of real mathematics
     bool deterministic = true;              ///< real mathematics: the same bits in every run on a device
     std::string initial;                    ///< model to start from; empty: from the seed
@@ -243,6 +245,7 @@ struct Experiment {
   struct Physics {
     NetworkSource network = NetworkSource::platform;
     std::string profile;  ///< path of a calibration profile; empty: none
+    LibraryAlgorithm all_reduce = LibraryAlgorithm::automatic;
     NoiseSource noise = NoiseSource::none;
     double spread = 0.0;  ///< coefficient of variation of steps' computing times; 0: that of each device
     /// Factor on the time of computing while messages of the worker move; 1: none, or as the profile

@@ -584,6 +584,13 @@ std::vector<ExperimentKey> physics_keys() {
        Shared::by_all_jobs},
       {KEY(physics.profile), file(), "calibration profile, a file made by `tandem calibrate`; empty: none",
        Shared::by_all_jobs},
+      {KEY(physics.all_reduce),
+       {},
+       "how a library's all-reduce (sync.collective native) sums where no calibration says how long it takes "
+       "- "
+       "auto: on GPUs as NCCL, by the faster of its ring and its double binary tree; on processors by the "
+       "cheapest schedule; ring, tree: by this algorithm of NCCL. Of no effect in a run",
+       Shared::by_all_jobs},
       {KEY(physics.noise),
        {},
        "none: times take the median of the calibration; profile: times vary as in the calibration (drawn "

@@ -119,6 +119,17 @@ void check_characters(const std::string& text, const YamlSource& source) {
                     (bad ? "other bytes" : "a zero byte"));
 }
 
+/// Files that lie next to an experiment.
+void refuse_other_files(const std::string& text, const std::string& path) {
+  if (text.starts_with("\x1f\x8b"))
+    throw ConfigError(path +
+                      ": expected YAML, found a file packed by gzip, as traces are; make an experiment " +
+                      "of a trace: tandem import " + path + " --out job.yaml");
+  if (text.starts_with('<'))
+    throw ConfigError(path +
+                      ": expected YAML, found a page or a platform; name the file that ends with .yaml");
+}
+
 }  // namespace
 
 std::string read_yaml_text(const std::string& path, const std::string& what) {
@@ -138,6 +149,7 @@ std::string read_yaml_text(const std::string& path, const std::string& what) {
   if (text.size() > largest_yaml)
     throw ConfigError(path + ": expected at most " + std::to_string(largest_yaml >> 20) +
                       " MiB of YAML, found a larger file");
+  refuse_other_files(text, path);
   return text;
 }
 

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
+#include "policies/collectives/nccl.hpp"
 #include "workloads/cost/all_reduce_fit.hpp"
 
 namespace tandem {
@@ -39,8 +42,8 @@ LibraryAllReduceCost::Time LibraryAllReduceCost::next(std::span<const Rank> memb
     if (!measured) {
       ++guessed_;
       const Guess& guessed = guess(members, size);
-      guessed_in_all_ = {guessed_in_all_.cheapest + guessed.cheapest, guessed_in_all_.ring + guessed.ring};
-      return {guessed.cheapest, guessed.cheapest};
+      guessed_in_all_ = {guessed_in_all_.time + guessed.time, guessed_in_all_.ring + guessed.ring};
+      return {guessed.time, guessed.time};
     }
     ++measured_;
     time = {*measured, *profile_->all_reduce_behind(ranks, size)};
@@ -63,10 +66,11 @@ std::optional<LibraryAllReduceCost::Time> LibraryAllReduceCost::fitted(int ranks
 }
 
 std::string LibraryAllReduceCost::origin() const {
-  std::string guess = fmt::format("as the cheapest schedule, {}", fmt::join(guessed_as_, " and "));
-  if (guessed_in_all_.ring > guessed_in_all_.cheapest * noticeable)
-    guess += fmt::format(" (a library that chooses rings takes {:.2f} times as long)",
-                         guessed_in_all_.ring / guessed_in_all_.cheapest);
+  std::string guess = fmt::format("{} {}", guessed_nccl_ ? "as NCCL's" : "as the cheapest schedule,",
+                                  fmt::join(guessed_as_, " and "));
+  if (!guessed_nccl_ && guessed_in_all_.ring > guessed_in_all_.time * noticeable)
+    guess += fmt::format(" (sums by rings would take {:.2f} times as long)",
+                         guessed_in_all_.ring / guessed_in_all_.time);
   guess += ", because ";
   if (is_unused_)
     guess += "the profile's times of all-reduces count with physics.network=profile only";
@@ -87,10 +91,37 @@ std::string LibraryAllReduceCost::origin() const {
   return text.empty() ? "as calibrated" : text;
 }
 
+bool LibraryAllReduceCost::is_nccl(std::span<const Rank> members) const {
+  return job_.spec().experiment.physics.all_reduce != LibraryAlgorithm::automatic ||
+         std::ranges::all_of(members, [&](Rank rank) { return job_.devices().has_second_queue(rank); });
+}
+
+LibraryAllReduceCost::Guess LibraryAllReduceCost::guess_nccl(std::span<const Rank> members, Bytes size) {
+  const int ranks = static_cast<int>(members.size());
+  const auto ring_s = [&](std::int64_t elements) {
+    AllReduceSetting setting = all_reduce_setting(job_, members, {elements});
+    setting.collective = "ring";
+    return plan_and_price(setting, network_).time;
+  };
+  const Seconds all = ring_s(size.count() / static_cast<std::int64_t>(sizeof(float)));
+  // Of one element for each rank: hardly more than the latencies.
+  const Seconds latencies = std::min(all, ring_s(ranks));
+  const collectives::RingTime step_by_step{all - latencies, latencies};
+  const Seconds ring = collectives::nccl_ring(ranks, step_by_step);
+  collectives::NcclTime chosen = collectives::nccl_all_reduce(ranks, step_by_step);
+  const LibraryAlgorithm given = job_.spec().experiment.physics.all_reduce;
+  if (given == LibraryAlgorithm::ring) chosen = {"ring", ring};
+  if (given == LibraryAlgorithm::tree) chosen = {"tree", collectives::nccl_tree(ranks, step_by_step)};
+  guessed_as_.insert(chosen.algorithm);
+  guessed_nccl_ = true;
+  return {.time = chosen.time, .ring = ring};
+}
+
 const LibraryAllReduceCost::Guess& LibraryAllReduceCost::guess(std::span<const Rank> members, Bytes size) {
   const auto [known, is_new] =
       guesses_.try_emplace({std::vector<Rank>(members.begin(), members.end()), size.count()});
   if (!is_new) return known->second;
+  if (members.size() > 1 && is_nccl(members)) return known->second = guess_nccl(members, size);
   AllReduceSetting setting =
       all_reduce_setting(job_, members, {size.count() / static_cast<std::int64_t>(sizeof(float))});
   const auto time_of = [&](const std::string& collective) {
@@ -99,7 +130,7 @@ const LibraryAllReduceCost::Guess& LibraryAllReduceCost::guess(std::span<const R
     if (plan.picked) guessed_as_.insert(plan.collectives.begin(), plan.collectives.end());
     return time;
   };
-  return known->second = {.cheapest = time_of(cheapest_all_reduce), .ring = time_of("ring")};
+  return known->second = {.time = time_of(cheapest_all_reduce), .ring = time_of("ring")};
 }
 
 }  // namespace tandem

@@ -1,4 +1,5 @@
-// The time of a library's all-reduce in a simulation: as calibrated, or that of the cheapest schedule.
+// The time of a library's all-reduce in a simulation: as calibrated, or by the algorithm that the library
+// takes.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +20,9 @@ namespace tandem {
 /// With physics.network "profile", or a profile that has tables alone, an all-reduce takes the time in the
 /// profile for its number of ranks, and varies as measured with physics.noise "profile". For a number of
 /// ranks that was not measured, it takes the time of the formula that is fitted to the others
-/// (fit_all_reduces); or if none fits, the time interpolated between fewer and more ranks; or else that of
-/// collective `auto` among the same ranks on the platform's network.
+/// (fit_all_reduces); or if none fits, the time interpolated between fewer and more ranks. Else, on the
+/// platform's network: among GPUs that of NCCL (nccl_all_reduce), among processors that of collective `auto`;
+/// physics.all_reduce names another algorithm.
 class LibraryAllReduceCost {
  public:
   /// `network`: between the hosts of the workers; it and `job` must outlive this object.
@@ -38,12 +40,14 @@ class LibraryAllReduceCost {
   bool used() const { return measured_ + fitted_ + guessed_ > 0; }
 
  private:
-  /// Of the schedule that `auto` picks; and of a ring, which libraries often choose.
+  /// Of the algorithm that the library takes; and of a ring.
   struct Guess {
-    Seconds cheapest;
+    Seconds time;
     Seconds ring;
   };
   const Guess& guess(std::span<const Rank> members, Bytes size);
+  Guess guess_nccl(std::span<const Rank> members, Bytes size);
+  bool is_nccl(std::span<const Rank> members) const;
   std::optional<Time> fitted(int ranks, Bytes size);
 
   const Job& job_;
@@ -53,7 +57,8 @@ class LibraryAllReduceCost {
   std::optional<Rng> noise_;
   std::map<std::pair<std::vector<Rank>, std::int64_t>, Guess> guesses_;   ///< known already
   std::map<std::pair<int, std::int64_t>, std::optional<Time>> formulas_;  ///< known already
-  std::set<std::string> guessed_as_;                                      ///< schedules
+  std::set<std::string> guessed_as_;                                      ///< schedules, or NCCL's algorithms
+  bool guessed_nccl_ = false;
   Guess guessed_in_all_{};
   std::int64_t measured_ = 0;
   std::int64_t fitted_ = 0;

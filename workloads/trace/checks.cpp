@@ -55,9 +55,9 @@ std::vector<Check> windows_against_marks(const RankFindings& findings) {
   constexpr double close = 0.003;
   const double difference = windows / marks - 1;
   std::string figure = "differ by " + percent(difference);
-  if (std::abs(difference) > close) figure += ": the CPU runs ahead, the windows count";
+  if (std::abs(difference) > close) figure += ": the CPU runs ahead, the GPU's steps count";
   // Which the windows are made for.
-  return {{"windows of the GPU against ProfilerStep", figure,
+  return {{"steps on the GPU against ProfilerStep, which is on the CPU", figure,
            std::abs(difference) <= close ? Verdict::holds : Verdict::shown}};
 }
 
@@ -77,9 +77,10 @@ std::vector<Check> sums(const RankFindings& findings) {
   std::string figure = "differ by " + percent(difference);
   if (findings.compute_streams > 1)
     figure += "; " + std::to_string(findings.compute_streams) + " streams compute at once";
-  return {{"parts of the windows against the windows", "differ by " + milliseconds(parts - windows),
+  return {{"parts of the GPU's steps against the steps", "differ by " + milliseconds(parts - windows),
            verdict_of(parts == windows)},
-          {"phases and the rest against the windows", figure, verdict_of(std::abs(difference) <= close)}};
+          {"forward, backward, optimiser and the rest against the steps", figure,
+           verdict_of(std::abs(difference) <= close)}};
 }
 
 std::vector<Check> backward_nodes(const RankFindings& findings) {
@@ -91,7 +92,7 @@ std::vector<Check> backward_nodes(const RankFindings& findings) {
     other += step.phases.other;
   }
   if (inside + between == 0) return {};
-  return {{"kernels of the backward pass within a node",
+  return {{"kernels of the backward pass within a node of autograd",
            percent(ratio(inside, inside + between)) + ", " + std::to_string(between) + " between nodes; " +
                milliseconds(other) + " of other threads' kernels during and after it",
            verdict_of(between == 0)}};
@@ -157,6 +158,18 @@ std::vector<Check> copies_and_loader(const RankFindings& findings) {
   return checks;
 }
 
+/// "the text ends early, at byte 12 (the file packed by gzip is truncated)".
+std::string early_end(const ReadingReport& report) {
+  return "the text ends early, at byte " + std::to_string(*report.cut_at_byte) +
+         (report.cut_because.empty() ? "" : " (" + report.cut_because + ')');
+}
+
+/// "2 of 5 steps are not whole".
+std::string broken_steps(const RankFindings& findings) {
+  const auto broken = std::ranges::count(findings.steps, 0, &StepFindings::begin);
+  return std::to_string(broken) + " of " + std::to_string(findings.steps.size()) + " steps are not whole";
+}
+
 Check records(const Trace& trace, const RankFindings& findings) {
   const auto& report = trace.report;
   std::string figure = std::to_string(findings.lost_records) + " of " +
@@ -166,9 +179,7 @@ Check records(const Trace& trace, const RankFindings& findings) {
   if (report.first_broken_byte)
     figure += "; text that is not JSON in " + std::to_string(report.broken_places) +
               " places, first at byte " + std::to_string(*report.first_broken_byte);
-  if (report.cut_at_byte)
-    figure += "; the text ends early, at byte " + std::to_string(*report.cut_at_byte) +
-              (report.cut_because.empty() ? "" : ": " + report.cut_because);
+  if (report.cut_at_byte) figure += "; " + early_end(report) + "; " + broken_steps(findings);
   return {"records", figure,
           verdict_of(findings.lost_records == 0 && report.unusable_events == 0 && !report.first_broken_byte &&
                      !report.cut_at_byte)};
@@ -194,6 +205,18 @@ bool is_sampled(const ReadingReport& report) {
   if (report.numbered_events < 2) return false;
   const auto all = static_cast<double>(report.last_number) - static_cast<double>(report.first_number) + 1;
   return static_cast<double>(report.numbered_events) < complete * all;
+}
+
+/// Whether a step counts and has all parts. Of a file that ends early, all steps may lack the same part: one
+/// that a file may do without if it is whole.
+bool has_whole_step(const RankFindings& findings) {
+  const auto is_missing = [](const Bucket& bucket) {
+    return bucket.collective.group_size > 1 && !bucket.collective.kernel;
+  };
+  return std::ranges::any_of(findings.steps, [&](const StepFindings& step) {
+    return step.is_inner && step.phases.forward > 0 && step.phases.backward > 0 &&
+           step.phases.optimizer > 0 && std::ranges::none_of(step.buckets, is_missing);
+  });
 }
 
 void refuse_records(const Trace& trace, const RankFindings& findings, std::vector<Refusal>& refusals) {
@@ -278,6 +301,9 @@ std::vector<Refusal> refusals_of(const Trace& trace, const RankFindings& finding
   if (trace.report.is_empty_list)
     return {{"no Kineto", "the file is an empty list: this PyTorch was built without Kineto",
              "Record with PyTorch from pytorch.org; Debian's python3-torch cannot write traces."}};
+  if (trace.report.cut_at_byte && !has_whole_step(findings))
+    return {{"truncated", early_end(trace.report) + ": no step is whole",
+             "Copy the file again, or wait until the job has ended."}};
   if (trace.device.empty())
     return {{"no GPU", "the trace has no events of a GPU",
              std::string("Record on a machine with a GPU, with ") + recording + "."}};

@@ -77,6 +77,11 @@ std::vector<Nanoseconds> ready_times(const std::vector<DescribedBucket>& buckets
 bool is_without_times(const JobDescription& job) { return !job.forward; }
 
 std::vector<Refusal> refusals_of(const JobDescription& job) {
+  // Buckets or shapes may be missing.
+  if (job.broken_at_byte)
+    return {{"truncated",
+             "text that is not JSON, or that ends early, at byte " + std::to_string(*job.broken_at_byte),
+             "Give the file as PyTorch wrote it: copy it again, or wait until the job has ended."}};
   std::vector<Refusal> refusals;
   const int scattered = count_of(job, CollectiveKind::reduce_scatter);
   const int gathered = count_of(job, CollectiveKind::all_gather);
@@ -101,31 +106,30 @@ std::vector<Refusal> refusals_of(const JobDescription& job) {
   return refusals;
 }
 
-std::vector<Refusal> gaps_of(const JobDescription& job) {
+std::vector<Refusal> gaps_of(const JobDescription& job, GivenFigures given) {
   std::vector<Refusal> gaps;
-  if (is_without_times(job))
+  if (is_without_times(job) && !given.step_time)
     gaps.push_back(
         {"times", without_times(job.format),
          "Give the time of a step (--step-time), of which a third is then assumed to be the forward "
          "pass, or record the job with the profiler (tandem record)."});
-  if (job.format == DescriptionFormat::ddp_logging && !is_without_times(job))
+  if (is_without_times(job) && given.step_time)
+    gaps.push_back({"times of the passes",
+                    "the forward pass is assumed to take a third of the step, and the backward pass the rest",
+                    with_profiler});
+  if (job.format == DescriptionFormat::ddp_logging && !is_without_times(job) && !given.step_time)
     gaps.push_back({"time after the exchange",
                     "DDP measures no optimiser, copies and loading: assumed 0 without the time of a step",
                     "Give the time of a step (--step-time)."});
-  if (!is_without_times(job) && !has_known_ready_times(job))
+  if ((!is_without_times(job) || given.step_time) && !has_known_ready_times(job))
     gaps.push_back({"when each bucket is ready",
-                    "known of the first and the last: assumed in proportion to the bytes between them",
-                    with_profiler});
-  if (job.format == DescriptionFormat::chakra && !is_without_times(job))
+                    "assumed in proportion to the bytes where the file does not say", with_profiler});
+  if (job.format == DescriptionFormat::chakra && !is_without_times(job) && !given.step_time)
     gaps.push_back({"idle time", "durations of kernels are added up, as if the GPU never waited",
                     "Give the time of a step (--step-time)."});
-  gaps.push_back({"device", "the name of the GPU is not in the file",
-                  "Give one of `tandem list devices` (--device) with --out."});
-  if (job.broken_at_byte)
-    gaps.push_back(
-        {"rest of the file",
-         "text that is not JSON, or that ends early, at byte " + std::to_string(*job.broken_at_byte),
-         "Give the file as PyTorch wrote it."});
+  if (!given.device)
+    gaps.push_back({"device", "the name of the GPU is not in the file",
+                    "Give one of `tandem list devices` (--device) with --out."});
   if (!is_known_hook(job.hook))
     gaps.push_back({"bytes of the hook", "DDP's hook changes what is sent: assumed as without it",
                     "Set sync.compression in the experiment."});

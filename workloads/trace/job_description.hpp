@@ -45,8 +45,13 @@ struct JobDescription {
 
 /// Why no experiment can be made of it, and how to record one.
 std::vector<Refusal> refusals_of(const JobDescription& job);
-/// What the format leaves out, what is assumed instead, and how to record it.
-std::vector<Refusal> gaps_of(const JobDescription& job);
+/// Figures that the user gives besides the file.
+struct GivenFigures {
+  bool step_time = false;
+  bool device = false;
+};
+/// What neither the format nor the user says, what is assumed instead, and how to record it.
+std::vector<Refusal> gaps_of(const JobDescription& job, GivenFigures given = {});
 /// Whether it has neither the time of a step nor of its parts.
 bool is_without_times(const JobDescription& job);
 

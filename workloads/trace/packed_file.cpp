@@ -21,9 +21,12 @@ void PackedFile::Close::operator()(void* file) const { gzclose(handle(file)); }
 
 // zlib passes on the bytes of a file that does not begin with the two bytes of gzip.
 PackedFile::PackedFile(const std::string& path) : file_(gzopen(path.c_str(), "rb")) {
+  std::error_code unknown;
+  if (std::filesystem::is_directory(path, unknown))
+    throw ConfigError(path + ": expected a trace, found a directory; name its files, such as " + path +
+                      "/*.json.gz");
   if (!file_)
     throw ConfigError(path + ": expected a trace, found no file that can be read: " + std::strerror(errno));
-  std::error_code unknown;
   const auto size = std::filesystem::file_size(path, unknown);
   if (!unknown) size_ = size;
   constexpr unsigned buffer = 1U << 18U;

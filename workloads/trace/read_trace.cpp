@@ -54,10 +54,15 @@ void read_json(TextSource& source, PackedFile& file, const ReadOptions& options,
       inputs.descriptions.push_back(std::move(*described));
       return;
     }
+    if (report.cut_at_byte && !report.first_broken_byte)
+      throw ConfigError(name + ": expected a trace, found one that ends early, at byte " +
+                        std::to_string(*report.cut_at_byte) +
+                        ", before its events; copy it again, or wait until the job has ended");
     throw ConfigError(name + ": expected a trace with \"traceEvents\", found " +
                       (report.first_broken_byte
                            ? "text that is not JSON at byte " + std::to_string(*report.first_broken_byte)
-                           : "none"));
+                           : "none") +
+                      "; `tandem record` says how to record one");
   }
   report.is_empty_list = events.is_list() && report.events == 0;
   source.skip_to_end();

@@ -64,6 +64,20 @@ void find_launched(const Trace& trace, Steps& steps) {
     });
 }
 
+/// A text that ends early lacks events of any step: a profiler writes threads and streams one after the
+/// other. All steps of a job are alike, so a step with fewer events than another one is not whole: it counts
+/// as one that launches nothing.
+void leave_out_broken_steps(const Trace& trace, Steps& steps) {
+  std::vector<std::size_t> host(steps.all.size(), 0);
+  for (const auto& event : trace.host)
+    if (const auto step = step_at(steps, event.span.begin)) ++host[*step];
+  const std::size_t most_host = std::ranges::max(host);
+  std::size_t most_launched = 0;
+  for (const Step& step : steps.all) most_launched = std::max(most_launched, step.launched.size());
+  for (std::size_t i = 0; i < host.size(); ++i)
+    if (host[i] < most_host || steps.all[i].launched.size() < most_launched) steps.all[i].launched.clear();
+}
+
 void find_windows(const Trace& trace, Steps& steps) {
   std::vector<std::optional<Nanoseconds>> first(steps.all.size());
   for (std::size_t i = 0; i < first.size(); ++i)
@@ -94,6 +108,7 @@ Steps find_steps(const Trace& trace) {
   }
   std::ranges::stable_sort(steps.all, {}, [](const Step& step) { return step.host.begin; });
   find_launched(trace, steps);
+  if (trace.report.cut_at_byte) leave_out_broken_steps(trace, steps);
   find_windows(trace, steps);
   return steps;
 }

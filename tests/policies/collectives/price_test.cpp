@@ -2,6 +2,9 @@
 // sides are exact and compared for equality.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "policies/collectives/nccl.hpp"
 #include "policies/collectives/shapes.hpp"
 #include "tests/policies/collectives/schedules.hpp"
 
@@ -237,6 +240,28 @@ TEST(Price, OfNothingIsZero) {
   for (const auto& name : catalog().names()) {
     EXPECT_EQ(priced(name.c_str(), 1, 1000), 0.0) << name;
     EXPECT_EQ(priced(name.c_str(), 12, 0), 0.0) << name;
+  }
+}
+
+/// 9.72 MB at 25 Gb/s and 40 us. A ring: 2 x 31/32 x 9.72 MB / 3.125 GB/s = 6.029 ms, and one latency; of 128
+/// ranks, 254 x 40 us and a quarter of 6.175 ms. Trees: 6.223 ms / 0.92, and 10 or 14 latencies.
+TEST(Nccl, TakesTheFasterOfItsRingAndItsTrees) {
+  struct Case {
+    int ranks;
+    double bytes, ring_ms, tree_ms;
+  };
+  constexpr double latency_s = 40e-6, bytes_per_s = 3.125e9, bytes = 9'724'160;
+  for (const auto& [ranks, size, ring_ms, tree_ms] : {Case{2, bytes, 3.152, 6.845},
+                                                      {32, bytes, 6.069, 7.165},
+                                                      {128, bytes, 11.744, 7.325},
+                                                      {32, 4'000, 2.521, 0.403}}) {
+    const double steps = 2.0 * (ranks - 1);
+    const RingTime ring{Seconds(steps / ranks * size / bytes_per_s), Seconds(steps * latency_s)};
+    EXPECT_NEAR(1e3 * nccl_ring(ranks, ring).count(), ring_ms, 1e-3) << ranks;
+    EXPECT_NEAR(1e3 * nccl_tree(ranks, ring).count(), tree_ms, 1e-3) << ranks;
+    const NcclTime chosen = nccl_all_reduce(ranks, ring);
+    EXPECT_EQ(chosen.algorithm, ring_ms < tree_ms ? "ring" : "tree") << ranks;
+    EXPECT_NEAR(1e3 * chosen.time.count(), std::min(ring_ms, tree_ms), 1e-3) << ranks;
   }
 }
 

@@ -9,13 +9,16 @@
 #include <cmath>
 #include <functional>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "policies/vocabulary/check.hpp"
 #include "tests/workloads/trace/made_trace.hpp"
 #include "workloads/trace/checks.hpp"
 #include "workloads/trace/timeline.hpp"
+#include "workloads/trace/traced_job.hpp"
 
 namespace tandem::testing {
 namespace TANDEM_FILE {
@@ -421,6 +424,80 @@ TEST(TraceTimeline, ShowsWhichCommunicationWasHidden) {
               ElementsAre(block(45, 50, BlockKind::hidden), block(50, 55, BlockKind::exposed)));
   EXPECT_THAT(timeline.ready, ElementsAre(40'000));
   EXPECT_TRUE(trace::timeline_of(trace::Trace(), trace::RankFindings()).lanes.empty());
+}
+
+/// What an experiment of the text says; empty: it is refused.
+std::string job_of(const std::string& text) {
+  const TemporaryFolder folder;
+  try {
+    const auto traces = trace::read_inputs(folder.write("trace.json", text), {}).traces;
+    const auto findings = trace::analyse(traces.front());
+    if (!trace::refusals_of(traces.front(), findings).empty() || findings.buckets.empty()) return "";
+    const auto job = trace::traced_job(findings);
+    std::string figures;
+    for (const Nanoseconds time : {job.step, job.forward, job.update, job.host})
+      figures += std::to_string(time) + ' ';
+    for (const auto& bucket : job.buckets)
+      figures += std::to_string(bucket.elements) + ' ' + std::to_string(bucket.ready) + ' ' +
+                 std::to_string(bucket.launched) + ' ';
+    return figures;
+  } catch (const ConfigError&) {
+    return "";
+  }
+}
+
+/// Cuts the text behind each event, and within it. Returns how many of these texts give a job.
+int cuts_with_a_job(const std::vector<std::string>& events) {
+  std::string text = R"({"schemaVersion": 1, "traceEvents": [)";
+  std::vector<std::size_t> ends;
+  for (const auto& event : events) {
+    text += (ends.empty() ? "\n" : ",\n") + event;
+    ends.push_back(text.size());
+  }
+  const std::string whole = job_of(text + "\n]}");
+  EXPECT_NE(whole, "");
+  int jobs = 0;
+  for (const std::size_t end : ends)
+    for (const std::size_t missing : {0, 30}) {
+      const std::string job = job_of(text.substr(0, end - missing));
+      if (job.empty()) continue;
+      ++jobs;
+      EXPECT_EQ(job, whole) << "cut at " << end - missing << " of " << text.size();
+    }
+  return jobs;
+}
+
+/// A profiler writes threads and streams one after the other, and not always in the order of time.
+TEST(TraceFindings, OfACutTraceAreRightWhereverItIsCut) {
+  const auto lines = [] {
+    MadeTrace made;
+    for (int step = 0; step < 5; ++step) made.step(step, 1000 + 100 * step);
+    std::istringstream text(made.text());
+    std::vector<std::string> events;
+    for (std::string line; std::getline(text, line);)
+      if (line.starts_with(R"({"ph")")) events.push_back(line.substr(0, line.rfind('}') + 1));
+    return events;
+  }();
+  const auto sorted = [&](const std::vector<std::string>& parts) {
+    auto events = lines;
+    std::ranges::stable_sort(events, {}, [&](const std::string& event) {
+      return std::ranges::find_if(parts,
+                                  [&](const auto& part) { return event.find(part) != std::string::npos; }) -
+             parts.begin();
+    });
+    return events;
+  };
+  EXPECT_GT(cuts_with_a_job(lines), 10) << "step by step";
+  auto gpu_last = sorted({"cpu_op", "user_annotation", "cuda_runtime"});
+  EXPECT_GT(cuts_with_a_job(gpu_last), 5) << "the CPU first, the GPU in the order of time";
+  const auto gpu = std::ranges::find_if(
+      gpu_last, [](const auto& event) { return event.find("\"kernel\"") != std::string::npos; });
+  std::rotate(gpu, gpu + 12, gpu_last.end());
+  EXPECT_GT(cuts_with_a_job(gpu_last), 0) << "the GPU from the middle of a step on";
+  cuts_with_a_job(sorted({"cpu_op", "cuda_runtime", "\"stream\": 7"}));
+  cuts_with_a_job(sorted({"\"kernel\"", "cuda_runtime"}));
+  cuts_with_a_job(sorted({"ProfilerStep", "\"kernel\"", "cuda_runtime", "cpu_op"}));
+  cuts_with_a_job(sorted({"cpu_op", "user_annotation", "cuda_runtime", "\"stream\": 7"}));
 }
 
 TEST(TraceFindings, APyTorchWithoutKinetoIsNamed) {

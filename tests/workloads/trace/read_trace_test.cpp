@@ -288,6 +288,8 @@ TEST(TraceReader, RefusesBombsAndOtherFiles) {
   EXPECT_THAT(error_of("text", "hello"), HasSubstr("text that is not JSON at byte 0"));
   EXPECT_THAT(error_of("other", "{\"a\": 1}"),
               HasSubstr("expected a trace with \"traceEvents\", found none"));
+  EXPECT_THAT(error_of("cut", "{\"schemaVersion\": 1, \"dev"),
+              HasSubstr("ends early, at byte 25, before its events"));
   EXPECT_THAT(error_of("archive", tar_member("a.txt", "x")), HasSubstr("found none"));
   EXPECT_THROW(trace::read_inputs("/no/such/file", {}), ConfigError);
 }

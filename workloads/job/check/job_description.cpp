@@ -92,7 +92,8 @@ std::string measured_text(const Job& job, Rank rank) {
     return costs.price({.kind = kind, .samples = measured.samples});
   };
   const bool is_same = is_measured_device(job, job.devices().host_of(rank).device);
-  return fmt::format("step of {} samples {}, {}", measured.samples,
+  const bool counts_steps = job.spec().experiment.workload.counts_steps();
+  return fmt::format("step{} {}, {}", counts_steps ? "" : fmt::format(" of {} samples", measured.samples),
                      time_text(price(Work::Kind::forward) + price(Work::Kind::backward)),
                      is_same ? "measured" : "scaled from " + measured.device.name + ": not measured");
 }
@@ -419,10 +420,14 @@ std::string work_text(const Job& job) {
   if (measured == nullptr || model.forward() + model.backward() > Flops(0))
     return fmt::format("per sample {} forward and {} backward", readable(model.forward()),
                        readable(model.backward()));
-  return fmt::format("{} forward and {} backward on {} for a batch of {}, measured",
-                     time_text(measured->forward), time_text(measured->backward), measured->device.name,
-                     measured->samples);
+  const bool counts_steps = job.spec().experiment.workload.counts_steps();
+  return fmt::format("{} forward and {} backward on {}{}, measured", time_text(measured->forward),
+                     time_text(measured->backward), measured->device.name,
+                     counts_steps ? "" : fmt::format(" for a batch of {}", measured->samples));
 }
+
+/// A traced job is known by its buckets: images and memory are not.
+bool is_traced(const Job& job) { return !job.spec().experiment.workload.measured_buckets.empty(); }
 
 }  // namespace
 
@@ -433,6 +438,11 @@ std::vector<std::string> question_of(const Job& job) {
   const int batch = batch_of(job, 0), last = batch_of(job, static_cast<int>(workers) - 1);
   std::int64_t samples = 0;
   for (std::size_t worker = 0; worker < workers; ++worker) samples += batch_of(job, static_cast<int>(worker));
+  if (job.spec().experiment.workload.counts_steps())
+    return {fmt::format("{}, together {} parameters ({})", counted(model.buckets.size(), "bucket"),
+                        with_separators(model.parameters()), readable(model.bytes())),
+            fmt::format("{}; {}", work_text(job), counted(workers, "worker")), devices_line(job),
+            network_line(job)};
   return {fmt::format("model {} ({} parameters, {}) on {}", model.name, with_separators(model.parameters()),
                       readable(model.bytes()), images_line(job)),
           fmt::format("{}; batch {} on each of {}: {} samples per step of all", work_text(job),
@@ -443,7 +453,7 @@ std::vector<std::string> question_of(const Job& job) {
 
 std::vector<std::string> describe_job(const Job& job) {
   std::vector<std::string> lines = question_of(job);
-  lines.push_back(memory_line(job));
+  if (!is_traced(job)) lines.push_back(memory_line(job));
   if (const std::size_t slots = job.roster().workers().size() - job.roster().first_workers().size();
       slots > 0)
     lines.push_back(counted(slots, "slot") + " for spares");
@@ -459,6 +469,10 @@ std::vector<std::string> notes_of(const Job& job) {
   if (experiment.sync.over != sync::Route::all_reduce || experiment.sync.collective != "ring" ||
       experiment.sync.algorithm != "bsp" || workers.size() < 2 || !are_gpus)
     return {};
+  if (is_traced(job))
+    return {
+        "sync.collective=ring is Tandem's ring, which moves on only while the worker's own thread waits; for "
+        "NCCL's ring, give physics.all_reduce=ring instead"};
   return {fmt::format(
       "PyTorch's DistributedDataParallel sums through NCCL in buckets of 25 MiB, this job by Tandem's ring "
       "in buckets of {}. To predict DDP: sync.collective: native, workload.bucket_bytes: 25MiB and, "

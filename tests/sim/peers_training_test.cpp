@@ -1,13 +1,10 @@
-// Training without a server, where every worker has its own model: a single learner that plays every worker
-// reproduces the models; and with workers of different speeds, no worker waits and all finish.
+// Training without a server, where every worker has its own model: averages of all models are those of one
+// worker; and with workers of different speeds, no worker waits and all finish.
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <functional>
 #include <map>
-#include <numeric>
 
-#include "policies/sync/decentralised/peer_graph.hpp"
 #include "policies/vocabulary/rng.hpp"
 #include "tests/sim/peer_call.hpp"
 #include "tests/sim/training_by_hand.hpp"
@@ -17,8 +14,6 @@
 
 namespace tandem {
 namespace TANDEM_FILE {
-
-using testing::Model;
 
 constexpr double rate = 0.1;
 constexpr int workers = 4;
@@ -35,55 +30,7 @@ Experiment without_server(const std::string& algorithm, sync::Route over,
   return experiment;
 }
 
-class Peers : public testing::TrainingByHand {
- protected:
-  /// The workers whose models a worker averages in a round.
-  using Members = std::function<std::vector<int>(int round, int worker)>;
-
-  /// The mean of all models after the job.
-  std::vector<float> by_hand(const Members& members, bool step_first) const {
-    const auto learner = make_job_learner(job_->replica_plan());
-    std::vector<Model> models(workers, initial());
-    for (int round = 0; round < rounds; ++round) {
-      std::vector<Model> steps;
-      for (int worker = 0; worker < workers; ++worker)
-        steps.push_back(gradient_at(*learner, models[static_cast<std::size_t>(worker)], worker));
-      if (step_first) descend_each(models, steps);
-      const std::vector<Model> before = models;
-      for (int worker = 0; worker < workers; ++worker)
-        models[static_cast<std::size_t>(worker)] = mean_of(before, members(round, worker));
-      if (!step_first) descend_each(models, steps);
-    }
-    std::vector<int> all(workers);
-    std::iota(all.begin(), all.end(), 0);
-    return rounded(mean_of(models, all));
-  }
-
-  static void descend_each(std::vector<Model>& models, const std::vector<Model>& gradients) {
-    for (std::size_t worker = 0; worker < models.size(); ++worker)
-      descend(models[worker], gradients[worker], rate);
-  }
-  static Model mean_of(const std::vector<Model>& models, const std::vector<int>& members) {
-    Model mean(models.front().size(), 0.0);
-    for (const int member : members)
-      for (std::size_t i = 0; i < mean.size(); ++i)
-        mean[i] += models[static_cast<std::size_t>(member)][i] / static_cast<double>(members.size());
-    return mean;
-  }
-};
-
-TEST_F(Peers, DPsgdAveragesOldModelsAndStepsFromTheMean) {
-  train(without_server("d-psgd", sync::Route::peers));
-  const Members ring = [](int, int worker) { return sync::neighbourhood("ring", workers, worker); };
-  expect_close(final_model(), by_hand(ring, false), 1e-5F);
-  EXPECT_GT(distance(final_model(), by_hand(ring, true)), 1e-5F) << "both orders give nearly the same model";
-}
-
-TEST_F(Peers, DPsgdStepsThenAverages) {
-  train(without_server("d-psgd", sync::Route::peers, {{"order", std::string("step-first")}}));
-  const Members ring = [](int, int worker) { return sync::neighbourhood("ring", workers, worker); };
-  expect_close(final_model(), by_hand(ring, true), 1e-5F);
-}
+using Peers = testing::TrainingByHand;
 
 /// Also with momentum: velocities are averaged like models.
 class AveragingWithAll : public Peers,
@@ -114,19 +61,6 @@ TEST_F(LongPeers, AveragingInOneGroupOfAllIsBsp) {
   expect_close(final_model(), sequential_model(rounds), 1e-5F);
 }
 
-TEST_F(Peers, GroupsAverageAmongThemselves) {
-  train(without_server("group-average", sync::Route::all_reduce));
-  std::vector<std::unique_ptr<sync::WorkerPolicy>> policies;
-  for (int worker = 0; worker < workers; ++worker)
-    policies.push_back(
-        job_->exchange().algorithm().make.make_worker(job_->exchange().sync_setting(), worker));
-  const Members groups = [&](int, int worker) {
-    const auto decision = policies[static_cast<std::size_t>(worker)]->on_step_done({{}, {}, 8, 1});
-    return std::get<sync::Exchange>(decision).members;
-  };
-  expect_close(final_model(), by_hand(groups, true), 1e-5F);
-}
-
 class OneWorker : public Peers, public ::testing::WithParamInterface<std::string> {};
 
 TEST_P(OneWorker, IsSequentialTraining) {
@@ -155,16 +89,6 @@ TEST_F(Peers, ACallLeavesBothWithTheirMean) {
     ASSERT_FLOAT_EQ(peers.caller().model()[i], means[i]);
     ASSERT_EQ(peers.called().model()[i], peers.caller().model()[i]);
   }
-}
-
-TEST_F(Peers, AdPsgdLearns) {
-  Experiment experiment = without_server("ad-psgd", sync::Route::peers);
-  experiment.stop.rounds = 30;
-  experiment.evaluate_every = 5;
-  experiment.placement.evaluator = "host-0";
-  const Journal journal = train(experiment);
-  ASSERT_GE(journal.evaluations.size(), 4U);
-  EXPECT_LT(journal.evaluations.back().loss, 0.7 * journal.evaluations.front().loss);
 }
 
 class Paces : public Peers, public ::testing::WithParamInterface<std::uint64_t> {};

@@ -64,6 +64,16 @@ inline void save_lenet(const std::string& path) {
             "    return torch.linear(x, self.fc2.weight, self.fc2.bias)\n");
 }
 
+/// Two layers with a smooth function between them, for grey 28x28 images (support/reexecution.hpp).
+inline void save_tanh_network(const std::string& path) {
+  ScriptFile()
+      .layer("fc1", {{"weight", {16, 784}}, {"bias", {16}}})
+      .layer("fc2", {{"weight", {10, 16}}, {"bias", {10}}})
+      .save(path,
+            "    x = torch.tanh(torch.linear(torch.flatten(x, 1), self.fc1.weight, self.fc1.bias))\n"
+            "    return torch.linear(x, self.fc2.weight, self.fc2.bias)\n");
+}
+
 /// A module with everything that makes bucketed backward hard: a shortcut over two layers, a weight used
 /// twice, normalisation with statistics, dropout, an integer counter, a buffer that is replaced, a parameter
 /// that requires no gradient and an unused one.

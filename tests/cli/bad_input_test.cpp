@@ -22,6 +22,15 @@ class BadInput : public ::testing::Test {
 using LongBadInput = BadInput;
 
 TEST_F(BadInput, NoSuchCommand) { refuses("simulat x.yaml", {"'simulat'", "simulate", "--help"}); }
+TEST_F(BadInput, ChakraTracesOfMoreThanPlainDataParallelism) {
+  const std::string command = "simulate " + line_.experiment() + " --out out --chakra traces ";
+  refuses(command + "--set evaluate_every=3",
+          {"--chakra", "workers and servers alone", "found a rank 'evaluator'"});
+  // Found when the sums have been simulated.
+  refuses(
+      command + "--set sync.algorithm=group-average --set sync.over=all-reduce --set sync.collective=native",
+      {"--chakra: expected sums of all workers (ranks 0-3), found"});
+}
 TEST_F(BadInput, ExperimentMissing) { refuses("simulate nowhere.yaml --out out", {"nowhere.yaml"}); }
 TEST_F(BadInput, UnknownKeySuggestsTheNearest) {
   refuses("simulate " + line_.experiment("optimiser: {learning_rate: 1}\n") + " --out out",

@@ -66,11 +66,14 @@ std::vector<double> steps_of(const std::vector<Words>& simulations) {
   return steps;
 }
 
+/// Real mathematics would be computed again, for the same times.
+bool is_compared(const Experiment& experiment) { return experiment.workload.math == Math::modelled; }
+
 /// Settings for one device's step without exchange, on this platform with one device. Over servers, also one
 /// worker exchanges.
 std::optional<std::vector<std::string>> settings_alone(const Experiment& experiment,
                                                        const std::string& platform) {
-  if (experiment.sync.over != sync::Route::all_reduce) return std::nullopt;
+  if (experiment.sync.over != sync::Route::all_reduce || !is_compared(experiment)) return std::nullopt;
   return std::vector<std::string>{"platform=" + platform, "sync.compression=none",
                                   "physics.overlap_slowdown=1"};
 }
@@ -79,7 +82,7 @@ std::string slowed_setting() { return fmt::format("physics.overlap_slowdown={}",
 
 /// Whether the simulation leaves out that kernels may be slower.
 bool may_be_slower(const Experiment& experiment, const json& physics) {
-  return experiment.physics.overlap_slowdown == 1.0 && physics.is_object() &&
+  return is_compared(experiment) && experiment.physics.overlap_slowdown == 1.0 && physics.is_object() &&
          physics.value("overlap_s", 0.0) > 0;
 }
 
@@ -225,7 +228,8 @@ ComparedSteps compared_steps(const Results& results, const JobOptions& job, cons
   if (const auto settings = settings_alone(experiment, one_device))
     add(with_settings(words, *settings), compared.alone);
   if (may_be_slower(experiment, physics)) add(with_settings(words, {slowed_setting()}), compared.slowed);
-  if (has_trees(physics)) add(with_settings(words, {"physics.all_reduce=ring"}), compared.rings);
+  if (is_compared(experiment) && has_trees(physics))
+    add(with_settings(words, {"physics.all_reduce=ring"}), compared.rings);
   if (experiment.workload.measured_host > Seconds(0) && experiment.variants.contains(both_bounds))
     add(simulation_of(job, both_bounds), compared.gpu_alone);
   const auto steps = steps_of(simulations);

@@ -72,19 +72,15 @@ TracedJob traced_job(const RankFindings& findings, std::optional<Nanoseconds> st
                            bucket.gradients});
     job.dtype = bucket.dtype;
   }
-  // What the last all-reduce takes is no part of the step of one GPU.
-  const Nanoseconds exposed =
-      job.buckets.empty() ? 0 : end_of_exchange(findings.buckets.back()) - findings.buckets.back().ready;
-  const Nanoseconds alone = std::max(job.step - exposed, work);
   if (launch_bound) {
     job.update = summary.optimizer + summary.parts.memory;
+    // The processor launches the rest of the step during the last all-reduce, so that is no part of its time.
     const double scale =
-        step_time ? static_cast<double>(std::max(*step_time - exposed, work)) / static_cast<double>(alone)
-                  : 1.0;
+        step_time ? static_cast<double>(std::max(*step_time, work)) / static_cast<double>(job.step) : 1.0;
     const auto scaled = [&](Nanoseconds time) {
       return static_cast<Nanoseconds>(std::llround(static_cast<double>(time) * scale));
     };
-    job.host = scaled(alone);
+    job.host = scaled(job.step);
     for (TracedBucket& bucket : job.buckets) bucket.launched = scaled(bucket.launched);
     return job;
   }
@@ -92,6 +88,9 @@ TracedJob traced_job(const RankFindings& findings, std::optional<Nanoseconds> st
     job.update = std::max<Nanoseconds>(0, job.step - job.forward - job.backward);
     return job;
   }
+  // What the last all-reduce takes is no part of the step of one GPU.
+  const Nanoseconds exposed = end_of_exchange(findings.buckets.back()) - findings.buckets.back().ready;
+  const Nanoseconds alone = std::max(job.step - exposed, work);
   job.forward = std::max<Nanoseconds>(1, job.buckets.front().ready - findings.buckets.front().computation);
   job.update = std::max<Nanoseconds>(0, alone - job.buckets.back().ready);
   return job;

@@ -47,6 +47,7 @@ struct StudyOptions {
   std::shared_ptr<const ClusterOptions> cluster;
   std::string vary;                  ///< empty: the experiment's variants, or the suite
   std::optional<JobOptions> varied;  ///< of the suite of --vary: the job
+  std::string one_device;            ///< of --vary: the file of a platform
 };
 
 constexpr int most_jobs = 64;
@@ -129,7 +130,7 @@ void add_several(const validation::SuiteConfiguration& configuration, StudyEntry
 /// The answer of --vary, also as notes of the report.
 std::string answer_of_varied(const validation::Suite& suite, const StudyOptions& options,
                              validation::Study& study) {
-  const std::string text = vary_text(suite, study.configurations, *options.varied, *options.cluster);
+  const std::string text = vary_text(suite, study.configurations, *options.varied, options.one_device);
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) study.notes.push_back(line);
   return suite.study.about + "\n\n" + text + '\n';
@@ -193,6 +194,7 @@ int study(const StudyOptions& options) {
     varied.job.experiment_file = write_vary_suite(options.job, *options.cluster, options.vary);
     varied.vary.clear();
     varied.varied = options.job;
+    varied.one_device = write_one_device(options.job, *options.cluster);
     return study(varied);
   }
   PlatformCache platforms;

@@ -116,8 +116,8 @@ std::shared_ptr<ClusterOptions> add_cluster_options(CLI::App& command) {
   return options;
 }
 
-void place_on_cluster(JobOptions& job, const ClusterOptions& cluster, const std::string& world) {
-  if (!cluster.is_wanted()) return;
+std::string place_on_cluster(JobOptions& job, const ClusterOptions& cluster, const std::string& world) {
+  if (!cluster.is_wanted()) return "";
   const auto rates = rates_of(cluster.within);
   if (rates.size() != 1)
     throw ConfigError("--within: expected one bandwidth, found '" + cluster.within + "'");
@@ -130,6 +130,7 @@ void place_on_cluster(JobOptions& job, const ClusterOptions& cluster, const std:
   job.settings.push_back("platform=" + platform);
   const auto& placement = placement_of_cluster();
   job.settings.insert(job.settings.end(), placement.begin(), placement.end());
+  return write_platform(loaded, 1, rates.front());
 }
 
 std::string write_one_device(const JobOptions& job, const ClusterOptions& cluster) {

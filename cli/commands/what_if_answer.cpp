@@ -352,11 +352,12 @@ std::string scaling_text(const std::map<std::string, std::map<std::size_t, doubl
 
 }  // namespace
 
-void print_answer(const std::string& directory, const JobOptions& job, const ClusterOptions& cluster) {
+void print_answer(const std::string& directory, const JobOptions& job, const ClusterOptions& cluster,
+                  const std::string& one_device) {
   if (!cluster.is_wanted()) return;
   const Results results = read_results(directory);
   const Experiment& experiment = results.info.experiment;
-  const ComparedSteps compared = compared_steps(results, job, write_one_device(job, cluster));
+  const ComparedSteps compared = compared_steps(results, job, one_device);
   const StepAnswer answer = step_answer(results, cluster.within);
   fmt::print("\n{}{}{}", headline(answer, compared, experiment, cluster),
              origins_text(job, experiment, results.info.physics), comparisons_text(answer, compared));
@@ -369,12 +370,12 @@ void print_answer(const std::string& directory, const JobOptions& job, const Clu
 }
 
 std::string vary_text(const validation::Suite& suite, std::vector<validation::StudyResult> results,
-                      const JobOptions& job, const ClusterOptions& cluster) {
+                      const JobOptions& job, const std::string& one_device) {
   std::erase_if(results, [](const auto& result) { return result.failed(); });
   if (results.empty()) return "";
   std::map<std::string, Words> words;  // by name
   for (const auto& one : suite.configurations) words[one.name] = words_for("simulate", one, one.settings);
-  const auto alone = steps_alone(results, words, write_one_device(job, cluster));
+  const auto alone = steps_alone(results, words, one_device);
   const bool has_bounds =
       std::ranges::any_of(results, has_host_time) && !std::ranges::all_of(results, has_host_time);
   std::map<std::string, double> own;  // by place: the first value of a grid is the job's own

@@ -185,8 +185,9 @@ TEST(Import, AnExperimentNamesBucketsAndWhenTheyAreReady) {
   EXPECT_NEAR(step("30ms", "70ms"), 70 + 20 + 5, near) << "the last bucket is 10 ms later";
   EXPECT_NEAR(step("40ms", "60ms"), 60 + 20 + 5, near) << "the first one is hidden all the same";
   EXPECT_NEAR(step("55ms", "60ms"), 55 + 20 + 20 + 5, near) << "the last one waits for the first";
-  // The processor has launched the last bucket after 65 ms, and launches the rest during the exchange.
-  EXPECT_NEAR(step("30ms 40ms", "60ms 65ms", ", measured_host: 80ms"), 65 + 20 + 5, near);
+  // The processor has launched the first bucket after 40 ms, the GPU computes the next one for 30 ms, and the
+  // processor launches the rest during the exchange.
+  EXPECT_NEAR(step("30ms 40ms", "60ms 65ms", ", measured_host: 80ms"), 40 + 30 + 20 + 5, near);
   EXPECT_NEAR(step("30ms 40ms", "60ms 65ms", ", measured_host: 100ms"), 100, near);
   EXPECT_NEAR(step("30ms", "60ms"), 60 + 20 + 5, near);
   EXPECT_THAT(line.tandem("simulate job.yaml --workers 2 --within 10Gbps --force --out out").output,

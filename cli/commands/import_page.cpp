@@ -109,11 +109,12 @@ json buckets_document(const trace::TracedJob& job) {
 
 /// What the page says first.
 std::string answer_of(const ImportedJob& job) {
-  const std::string recorded = ms_text(seconds(job.step.step)) + " on one";
-  if (!job.step.is_launch_bound()) return recorded;
-  if (!job.has_step_time) return recorded + ", which waits for its processor (launch-bound)";
-  return fmt::format("{} without the profiler, {}: it waits for its processor (launch-bound)",
-                     ms_text(seconds(job.step.host)), recorded + " with it");
+  const std::string recorded = ms_text(seconds(job.step.step));
+  if (!job.step.is_launch_bound()) return recorded + " on one";
+  const std::string time = job.has_step_time ? fmt::format("{} on one ({} while it was profiled)",
+                                                           ms_text(seconds(job.step.host)), recorded)
+                                             : recorded + " on one";
+  return time + ", which waits for its processor (launch-bound)";
 }
 
 /// The step on other machines, in sentences.

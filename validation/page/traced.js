@@ -45,7 +45,7 @@
     new Chart(element(id), {
       type: 'line',
       data: {datasets: curves.map(({name, points}, index) => ({
-        label: name, data: points, borderColor: shade(index), backgroundColor: shade(index), borderWidth: 2, pointRadius: 3,
+        label: name, data: points, borderColor: shade(index), backgroundColor: shade(index), borderWidth: 2, pointRadius: 3, clip: 5,
         borderDash: name.includes('fp16') ? [6, 4] : []}))},
       options: {
         scales: {x: ticksAt(x, all, {min: all[0], max: all[all.length - 1]}), y},

@@ -43,10 +43,11 @@ Table checks_table(const json& document) {
 void add_timeline(const json& document, Page& page) {
   const json& timeline = document.at("timeline");
   if (timeline.at("lanes").empty()) return;
-  page.add(Heading{2, fmt::format("Step {} by streams of the GPU", timeline.at("step").get<int>())},
-           Explorer{},
-           Note{"Communication is hidden while a stream computes, and exposed otherwise. Gaps below a "
-                "two-thousandth of the step are not drawn. A line marks when a bucket is ready."});
+  page.add(
+      Heading{2, fmt::format("Step {} by streams of the GPU", timeline.at("step").get<int>())}, Explorer{},
+      Note{
+          "As recorded. Communication is hidden while a stream computes, and exposed otherwise. Gaps below a "
+          "two-thousandth of the step are not drawn. A line marks when a bucket is ready."});
   if (const int left = timeline.at("left_out"); left > 0)
     page.add(Note{fmt::format("{} more streams with less work are not shown.", left)});
 }
@@ -63,8 +64,8 @@ Page page_of_traced_job(const json& document) {
               {"by-bandwidth",
                fmt::format("Step on {} GPUs, by bandwidth", document.at("workers").get<int>()), height}}},
       Note{"Estimated: buckets leave one after the other when they are ready, 2 (n - 1) / n of their bytes "
-           "over each GPU's link at its full rate, and computing does not slow down meanwhile. `tandem "
-           "simulate` and `tandem study --vary` simulate each message."});
+           "over each GPU's link at its full rate, and computing and launching continue meanwhile, not "
+           "slower than before. tandem simulate and tandem study --vary simulate each message."});
   if (!document.at("buckets").empty())
     page.add(Heading{2, "Buckets of the gradient"}, buckets_table(document));
   if (document.at("are_ready_times_assumed"))

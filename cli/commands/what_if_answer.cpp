@@ -44,6 +44,17 @@ Words with_settings(Words words, const std::vector<std::string>& settings) {
   return words;
 }
 
+/// Without a compression that --set gives, and its options, which others refuse.
+Words without_compression(const Words& words) {
+  Words kept;
+  for (const auto& word : words)
+    if (word.starts_with("sync.compression"))
+      kept.pop_back();  // its --set
+    else
+      kept.push_back(word);
+  return kept;
+}
+
 Words simulation_of(const JobOptions& job, const std::string& variant) {
   Words words = {"simulate", job.experiment_file};
   if (!variant.empty()) words.insert(words.end(), {"--variant", variant});
@@ -226,7 +237,7 @@ ComparedSteps compared_steps(const Results& results, const JobOptions& job, cons
     found.push_back(&into);
   };
   if (const auto settings = settings_alone(experiment, one_device))
-    add(with_settings(words, *settings), compared.alone);
+    add(with_settings(without_compression(words), *settings), compared.alone);
   if (may_be_slower(experiment, physics)) add(with_settings(words, {slowed_setting()}), compared.slowed);
   if (is_compared(experiment) && has_trees(physics))
     add(with_settings(words, {"physics.all_reduce=ring"}), compared.rings);
@@ -293,7 +304,8 @@ StepsAlone steps_alone(const std::vector<validation::StudyResult>& results,
   std::map<bool, Words> simulations;
   for (const auto& result : results)
     if (const auto settings = settings_alone(result.experiment, one_device))
-      simulations.try_emplace(has_host_time(result), with_settings(words.at(result.name), *settings));
+      simulations.try_emplace(has_host_time(result),
+                              with_settings(without_compression(words.at(result.name)), *settings));
   std::vector<Words> all;
   for (const auto& [has_host, simulation] : simulations) all.push_back(simulation);
   const auto steps = steps_of(all);

@@ -207,6 +207,9 @@ std::string plan_text(const Lattice& lattice, const PlanResult& result) {
   text += sensitivity_text(lattice, result, of);
   if (result.resamples > 0)
     text += fmt::format("Chosen in {} of {} resamples\n", chosen.chosen_in, result.resamples);
+  if (std::ranges::any_of(result.lived, [](const auto& lived) { return lived.cut > 0; }))
+    text += fmt::format("Lives that took {:g} times as long as without departures were cut off: never\n",
+                        planning::most_times);
   text += assumptions_text(lattice, of) + unpriced_text(lattice);
   return text + fmt::format(
                     "Wrote {0}/experiment.yaml, {0}/platform.xml, {0}/table.csv. Next: tandem simulate "

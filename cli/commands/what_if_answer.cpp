@@ -44,15 +44,15 @@ Words with_settings(Words words, const std::vector<std::string>& settings) {
   return words;
 }
 
-/// Options of a method are none of the method "none".
-Words without_compression(Words words) {
-  for (std::size_t i = 0; i + 1 < words.size();)
-    if (words[i] == "--set" && words[i + 1].starts_with("sync.compression"))
-      words.erase(words.begin() + static_cast<std::ptrdiff_t>(i),
-                  words.begin() + static_cast<std::ptrdiff_t>(i) + 2);
+/// Without a compression that --set gives, and its options, which others refuse.
+Words without_compression(const Words& words) {
+  Words kept;
+  for (const auto& word : words)
+    if (word.starts_with("sync.compression"))
+      kept.pop_back();  // its --set
     else
-      ++i;
-  return words;
+      kept.push_back(word);
+  return kept;
 }
 
 Words simulation_of(const JobOptions& job, const std::string& variant) {

@@ -156,7 +156,7 @@ inline void expect_published(const FinishedJob& job, const PublishedRule& publis
   const double most = rounding_error(job, found.gradients);
   const double error = relative_error(job, found.model);
   EXPECT_LE(error, most);
-  ::testing::Test::RecordProperty("relative_error", std::to_string(error / most));
+  ::testing::Test::RecordProperty("share_of_rounding_error", std::to_string(error / most));
   constexpr double rounded_loss = 1e-4;
   EXPECT_LE(found.loss_error, rounded_loss) << "gradients were computed at other models";
   for (const double factor : {0.0, 1.01})

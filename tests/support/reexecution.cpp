@@ -547,13 +547,13 @@ double relative_error(const FinishedJob& job, std::span<const double> found) {
 }
 
 double rounding_error(const FinishedJob& job, int gradients) {
-  // A float is off by at most 2^-24 of its value, and errors of n roundings add up like sqrt(n) independent
-  // ones. The model is rounded after each step; a gradient is a sum over the pixels of an image. Later
-  // gradients differ because the models do, which is allowed to make eight times as much of it.
-  constexpr double unit = 1.0 / (1 << 24), later = 8.0;
+  // A float is off by at most 2^-24 of its value, and the errors of n roundings add up like sqrt(n)
+  // independent ones. The model is rounded after each step; a gradient is a sum over the pixels of an image.
+  // Simulated jobs of all algorithms had 0.1 to 0.54 of this.
+  constexpr double unit = 1.0 / (1 << 24);
   const double stored = std::sqrt(gradients) * norm_of(Model(job.last.begin(), job.last.end()));
   const double summed = std::sqrt(static_cast<double>(job.dataset->info().pixels()));
-  return later * unit * (stored / way_of(job) + summed);
+  return unit * (stored / way_of(job) + summed);
 }
 
 }  // namespace tandem::testing

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "policies/vocabulary/check.hpp"
-
 namespace tandem {
 namespace {
 
@@ -33,7 +31,7 @@ std::vector<RestartSteward::Slot> RestartSteward::slots_of(std::vector<std::stri
   return slots;
 }
 
-Seconds RestartSteward::begin_next() {
+Seconds RestartSteward::begin_next(std::optional<Seconds> latest) {
   TANDEM_CHECK(end_, "the generation does not end");
   start_.reset();
   departed_meanwhile_ = std::exchange(departed_apart_, {});
@@ -45,6 +43,8 @@ Seconds RestartSteward::begin_next() {
     if (!membership_.next())
       throw WorldError(
           "the job gives up: machines have departed, and no other one is coming (recovery.policy)");
+    if (latest && *membership_.next() > *latest)
+      throw TooLate("the job gives up: machines depart before all workers have one, for too long");
     perform(membership_.take());
     if (complete) start_if_complete(*complete);
     if (++events > most_events)

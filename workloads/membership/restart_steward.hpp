@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "policies/recovery/policy.hpp"
+#include "policies/vocabulary/check.hpp"
 #include "workloads/membership/machines.hpp"
 #include "workloads/membership/membership.hpp"
 #include "workloads/records/records.hpp"
@@ -23,6 +24,10 @@ namespace tandem {
 /// in any case, and the policy does not know of them.
 class RestartSteward {
  public:
+  /// The next generation does not begin until the time that is given.
+  struct TooLate : WorldError {
+    using WorldError::WorldError;
+  };
   /// A machine that every generation needs, in a slot after those of all workers.
   struct Needed {
     std::string host;
@@ -48,8 +53,9 @@ class RestartSteward {
   /// The workers' slots of the present generation, in ascending order.
   const std::vector<int>& members() const { return members_; }
   /// The present generation has ended. Returns when the next one begins, with its members(). Pre:
-  /// end_of_generation(). Errors: WorldError when the policy gives up, or machines can no longer be had.
-  Seconds begin_next();
+  /// end_of_generation(). Errors: WorldError when the policy gives up, or machines can no longer be had;
+  /// TooLate.
+  Seconds begin_next(std::optional<Seconds> latest = std::nullopt);
 
   /// Slots whose machines departed between the end of the last generation and the beginning of this one, or
   /// while the last generation ran without them.

@@ -301,6 +301,9 @@ void Lattice::expect(Configuration& configuration) const {
       time = checkpointing::job_time(work, segments, {.commit = commit, .load = commit, .downtime = down},
                                      between);
     }
+  // Young machines may take a job that is longer than their lives so far that no integer has its cost.
+  configuration.ends = time < work * most_times;
+  if (!configuration.ends) time = work * most_times;
   const Seconds paid = time * experiment.transience.time_scale;
   Money cost = times(money::price_of(billing_of(offer),
                                      money::billed_time(billing_of(offer), paid, money::StayEnd::released)),

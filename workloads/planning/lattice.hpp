@@ -29,6 +29,7 @@ struct Configuration {
   std::string binds{}, next{};  ///< what limits a round
   double next_share = 0.0;      ///< of the next limit: how busy it is while the first one binds
   Outcome expected{};           ///< an estimate, to choose which ones are lived through
+  bool ends = true;             ///< by the estimate, before lives are cut off (most_times)
 };
 
 /// An offer, or a number of its machines, that is in no configuration.

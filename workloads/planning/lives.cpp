@@ -16,11 +16,17 @@ namespace tandem::planning {
 std::vector<std::size_t> worth_living(const std::vector<Configuration>& all, const Goal& goal) {
   constexpr std::size_t cheapest = 40, fastest = 5;
   constexpr double margin = 1.2;  // of estimates
+  const bool does_one_end = std::ranges::any_of(all, &Configuration::ends);
+  std::vector<std::size_t> numbers;
   std::vector<Outcome> expected;
-  for (const auto& each : all) expected.push_back(each.expected);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (does_one_end && !all[i].ends) continue;
+    numbers.push_back(i);
+    expected.push_back(all[i].expected);
+  }
   const auto on_front = front(expected);
   std::set<std::size_t> chosen(on_front.begin(), on_front.end());
-  std::vector<std::size_t> order(all.size());
+  std::vector<std::size_t> order(numbers.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::ranges::stable_sort(order, {}, [&](std::size_t i) { return expected[i].cost; });
   std::size_t taken = 0;
@@ -31,7 +37,9 @@ std::vector<std::size_t> worth_living(const std::vector<Configuration>& all, con
   }
   std::ranges::stable_sort(order, {}, [&](std::size_t i) { return expected[i].time.count(); });
   for (std::size_t i = 0; i < std::min(fastest, order.size()); ++i) chosen.insert(order[i]);
-  return {chosen.begin(), chosen.end()};
+  std::vector<std::size_t> worth;
+  for (const std::size_t i : chosen) worth.push_back(numbers[i]);
+  return worth;
 }
 
 Lives::Lives(Lattice& lattice, std::vector<std::size_t> numbers, const Goal& goal, std::uint64_t seed)
@@ -170,6 +178,7 @@ LivedConfiguration Lives::fresh_of(std::size_t i, int most) const {
     const auto uses = paid.ledger.uses();
     lived.uses += {uses.useful.dollars(), uses.wasted.dollars(), uses.idle.dollars(), uses.waiting.dollars()};
     departures += paid.life.departures;
+    lived.cut += paid.life.is_cut ? 1 : 0;
   };
   for (int draws = is_certain_[i] ? 1 : first_draws;; draws *= 2) {
     while (lived.lives < draws) add();

@@ -32,6 +32,7 @@ struct LivedConfiguration {
   double workers_cost = 0.0;
   money::Uses<double> uses{};
   double departures = 0.0;  ///< mean
+  int cut = 0;              ///< lives that were cut off (most_times)
   int chosen_in = 0;        ///< of the resamples
 };
 
@@ -44,7 +45,7 @@ struct Sensitivity {
   std::optional<double> shorter;  ///< factor on the lives of machines
 };
 
-/// The front of the estimates, the cheapest that may meet the deadline, and the fastest.
+/// The front of the estimates, the cheapest that may meet the deadline, and the fastest, of those that end.
 std::vector<std::size_t> worth_living(const std::vector<Configuration>& all, const Goal& goal);
 
 /// Configurations, and their outcomes with common fates.

@@ -15,7 +15,8 @@ priced::LifeSetting life_setting(const Job& job, priced::RoundTimes& rounds, std
   return {.rounds = count,
           .in_rounds = all.in_rounds,
           .round = [&rounds](const std::vector<int>& slots) { return rounds.with(slots).round; },
-          .work = priced::work_of_rounds(job, all)};
+          .work = priced::work_of_rounds(job, all),
+          .most_times = most_times};
 }
 
 }  // namespace

@@ -13,6 +13,9 @@
 
 namespace tandem::planning {
 
+/// A life that takes so many times as long as without departures is cut off, and has not ended.
+constexpr double most_times = 20.0;
+
 /// The job with one configuration.
 class PlannedJob {
  public:

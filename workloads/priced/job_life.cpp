@@ -76,11 +76,12 @@ class Course {
       hosts_.push_back(job.roster().host_of(worker));
       machines_.push_back(platforms::machine_of(job.devices().host_of(worker)));
     }
+    if (setting.most_times > 0.0)
+      latest_ = time_of(round_of(first_slots()), 0, setting.rounds) * setting.most_times;
   }
 
   Life undisturbed() {
-    std::vector<int> all;
-    for (int slot = 0; slot < std::ssize(job_.roster().first_workers()); ++slot) all.push_back(slot);
+    const std::vector<int> all = first_slots();
     const Seconds round = round_of(all);
     train(all, Seconds(0.0), round, 0, setting_.rounds);
     return ended(time_of(round, 0, setting_.rounds));
@@ -112,6 +113,10 @@ class Course {
         return give_up("the job gives up: no machine can come up any more", now);
       if (events > most_events)
         return give_up("the job gives up: machines depart faster than it advances", now);
+      if (latest_ && now > *latest_) {
+        cut();
+        break;
+      }
       const Seconds until = ends ? end : std::max(now, *next);
       const double rounds = working.empty() ? 0.0 : (until - now) / round;
       for (const int slot : working) add_work(slot, now, until - now, rounds);
@@ -136,6 +141,7 @@ class Course {
       run_generations(*steward);
     } catch (const WorldError& error) {
       life_.gave_up = error.what();
+      life_.is_cut = dynamic_cast<const RestartSteward::TooLate*>(&error) != nullptr;
     }
     // Once: it has the rows of all generations.
     if (steward) life_.journal.membership = steward->membership();
@@ -181,7 +187,8 @@ class Course {
                         " times (recovery.restarts)";
         return;
       }
-      launched = steward.begin_next();
+      if (latest_ && last_ > *latest_) return cut();
+      launched = steward.begin_next(latest_);
       began = *launched + launch_time_of(job_);
     }
   }
@@ -293,6 +300,17 @@ class Course {
     return std::move(life_);
   }
 
+  void cut() {
+    life_.is_cut = true;
+    life_.gave_up = "the job gives up: it takes too long";
+  }
+
+  std::vector<int> first_slots() const {
+    std::vector<int> slots;
+    for (int slot = 0; slot < std::ssize(job_.roster().first_workers()); ++slot) slots.push_back(slot);
+    return slots;
+  }
+
   Life give_up(std::string why, Seconds now) {
     life_.gave_up = std::move(why);
     return ended(now);
@@ -305,6 +323,7 @@ class Course {
   std::uint64_t seed_;
   Change change_;
   std::vector<std::string> hosts_, machines_;  ///< by slot
+  std::optional<Seconds> latest_;              ///< when the life is cut off
   Seconds last_{0.0};                          ///< when the last generation ended, of a job that starts again
   Life life_ = {};
 };

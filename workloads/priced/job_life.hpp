@@ -37,6 +37,8 @@ struct LifeSetting {
   /// Duration of a round with the workers in these slots, at least one. Called often.
   std::function<Seconds(const std::vector<int>& slots)> round;
   std::vector<WorkOfRound> work{};  ///< by slot; empty: none is recorded
+  /// A life that takes so many times as long as without departures is cut off; 0: none is.
+  double most_times = 0.0;
 };
 
 struct Life {
@@ -48,6 +50,7 @@ struct Life {
   double lost_rounds = 0.0;               ///< that were done again
   std::int64_t commits = 0;
   std::string gave_up;  ///< why the job did not end; empty: it did
+  bool is_cut = false;  ///< it did not end by LifeSetting::most_times
 };
 
 /// What differs from the job.

@@ -15,10 +15,13 @@
       parent.append(made);
       return made;
     };
+    // On a white line, since those of the backward pass lie on a dark bar.
     const markReady = rows => ready.forEach((time, bucket) => {
-      const line = svg('line', {x1: time, x2: time, y1: 0, y2: rowHeight, stroke: color.ink, 'stroke-width': 1.5,
-                                'vector-effect': 'non-scaling-stroke'}, rows);
-      svg('title', {}, line).textContent = `bucket ${bucket} is ready after ${timeText(time)}`;
+      for (const [stroke, width] of [['white', 4], [color.ink, 1.5]]) {
+        const line = svg('line', {x1: time, x2: time, y1: 0, y2: rowHeight, stroke, 'stroke-width': width,
+                                  'vector-effect': 'non-scaling-stroke'}, rows);
+        svg('title', {}, line).textContent = `bucket ${bucket} is ready after ${timeText(time)}`;
+      }
     });
     lanes.forEach(lane => {
       board.append(make('span', {className: 'lane', textContent: lane.name}));
@@ -45,8 +48,7 @@
     new Chart(element(id), {
       type: 'line',
       data: {datasets: curves.map(({name, points}, index) => ({
-        label: name, data: points, borderColor: shade(index), backgroundColor: shade(index), borderWidth: 2, pointRadius: 3, clip: 5,
-        borderDash: name.includes('fp16') ? [6, 4] : []}))},
+        label: name, data: points, borderColor: shade(index), backgroundColor: shade(index), borderWidth: 2, pointRadius: 3, clip: 5}))},
       options: {
         scales: {x: ticksAt(x, all, {min: all[0], max: all[all.length - 1]}), y},
         plugins: {tooltip: {callbacks: {title: () => '', label: ({dataset, raw}) => `${dataset.label}, ${text(raw)}`}}},

@@ -141,9 +141,9 @@ class StudyReader {
       if (!node.IsSequence()) SuiteNodes::fail_at(place, path, "a list of figures", node);
       for (const auto& figure : node) add_published(figure);
     } else {
-      SuiteNodes::fail_unknown_key(
-          key, place,
-          {"about", "baseline", "decides", "knee", "stall", "alone", "operations", "reading", "notes", "published"});
+      SuiteNodes::fail_unknown_key(key, place,
+                                   {"about", "baseline", "decides", "knee", "stall", "alone", "operations",
+                                    "reading", "notes", "published"});
     }
   }
 

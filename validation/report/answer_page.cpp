@@ -112,8 +112,7 @@ Charts charts_of_measures(const Answer& answer) {
     if (is_scaling)
       charts.charts.push_back(chart_of(answer, i, "efficiency", "efficiency (large point: knee)"));
     for (std::size_t m = 0; m < answer.measures.size(); ++m)
-      charts.charts.push_back(
-          chart_of(answer, i, "measure-" + std::to_string(m), answer.measures[m].name));
+      charts.charts.push_back(chart_of(answer, i, "measure-" + std::to_string(m), answer.measures[m].name));
   }
   return charts;
 }

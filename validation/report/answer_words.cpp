@@ -478,9 +478,9 @@ void put_in_words(Answer& answer, const Study& study) {
       unreached(answer, rankings) + throughput_caveat(answer, rankings, study);
   add_panel_points(answer, rankings, answer.points);
   add_scaling_points(answer, answer.points);
-  for (auto point : {best_of_all_point(answer, rankings), undecided_point(answer, study),
-                     fewer_seeds_point(answer), equality_point(rankings), baseline_point(answer, study, baselines),
-                     bottleneck_point(answer)})
+  for (auto point :
+       {best_of_all_point(answer, rankings), undecided_point(answer, study), fewer_seeds_point(answer),
+        equality_point(rankings), baseline_point(answer, study, baselines), bottleneck_point(answer)})
     if (!point.empty()) answer.points.push_back(std::move(point));
 }
 

@@ -383,10 +383,11 @@ bool differ_in_traffic(const Study& study, const Answer& answer) {
 
 void add_traffic(const Study& study, const Answer& answer, Page& page) {
   if (!differ_in_traffic(study, answer)) return;
-  page.add(Heading{2, "Traffic"},
-           Note{"Payload that all workers sent and received, per sample that they processed: gradients, models, "
-                "and samples of stores and caches. Tables of the next section have both apart."},
-           charts_of_panels(answer, "traffic", "bytes per sample"));
+  page.add(
+      Heading{2, "Traffic"},
+      Note{"Payload that all workers sent and received, per sample that they processed: gradients, models, "
+           "and samples of stores and caches. Tables of the next section have both apart."},
+      charts_of_panels(answer, "traffic", "bytes per sample"));
 }
 
 void add_configurations(const Study& study, const Answer& answer, Page& page) {

@@ -29,7 +29,8 @@ class Studies : public testing::SuiteFile {
 
 TEST_F(Studies, ExtendTheirSuite) {
   const Suite suite = load(
-      "study:\n  about: what is\n    asked\n  baseline: asp\n  decides: cost\n  knee: 0.25\n  stall: 0.05\n  operations: "
+      "study:\n  about: what is\n    asked\n  baseline: asp\n  decides: cost\n  knee: 0.25\n  stall: 0.05\n  "
+      "operations: "
       "false\n  notes: "
       "[one, two]\n"
       "  reading: {every: 5, mean: 10, start: 0.1}\n"

@@ -36,7 +36,8 @@ StudyResult reaching(const std::string& algorithm, double time_s) {
 }
 
 /// On machines with prices, for a job whose machines may depart.
-StudyResult rented(const std::string& algorithm, double dollars, double time_s, const Coordinates& place = {}) {
+StudyResult rented(const std::string& algorithm, double dollars, double time_s,
+                   const Coordinates& place = {}) {
   StudyResult own = fast(algorithm, 100, place);
   own.makespan_s = time_s;
   own.membership = MembershipSummary{};
@@ -118,8 +119,8 @@ TEST(Answer, SaysWhichVariantIsBestAndWhichAreEqual) {
     EXPECT_EQ(answer_to(configurations).text, text) << what;
 }
 
-/// Cost decides where the study's file says so. Without it, cost is compared if a second of the job does not cost
-/// the same for all.
+/// Cost decides where the study's file says so. Without it, cost is compared if a second of the job does not
+/// cost the same for all.
 TEST(Answer, ComparesCosts) {
   const auto at = [](const char* workers) { return Coordinates{{"placement.worker_count", workers}}; };
   const std::vector<Case> cases = {
@@ -127,14 +128,15 @@ TEST(Answer, ComparesCosts) {
        {rented("on-demand", 80, 600), rented("spot", 22, 620), rented("restart", 27.5, 900)},
        "spot is the cheapest: cost $22.00, 27.5 % of the cost of on-demand. Next is restart with $27.50."},
       {"everywhere",
-       {rented("on-demand", 80, 600, at("4")), rented("spot", 20, 620, at("4")), rented("on-demand", 90, 300, at("8")),
-        rented("spot", 45, 310, at("8"))},
+       {rented("on-demand", 80, 600, at("4")), rented("spot", 20, 620, at("4")),
+        rented("on-demand", 90, 300, at("8")), rented("spot", 45, 310, at("8"))},
        "In both cases spot is the cheapest: 25.0 % to 50.0 % of the cost of on-demand."},
       {"the baseline is the cheapest everywhere",
-       {rented("on-demand", 10, 600, at("4")), rented("spot", 20, 620, at("4")), rented("on-demand", 10, 300, at("8")),
-        rented("spot", 15, 310, at("8"))},
+       {rented("on-demand", 10, 600, at("4")), rented("spot", 20, 620, at("4")),
+        rented("on-demand", 10, 300, at("8")), rented("spot", 15, 310, at("8"))},
        "In both cases on-demand is the cheapest: the others cost 150 % to 200 % of that."},
-      {"no prices", {fast("on-demand", 100), fast("spot", 50)},
+      {"no prices",
+       {fast("on-demand", 100), fast("spot", 50)},
        "on-demand is the fastest: throughput 100.0 samples/s. Next is spot with 50.00 samples/s."}};
   StudySection by_cost;
   by_cost.baseline = "on-demand";

@@ -376,7 +376,7 @@ bool differ_in_traffic(const Study& study, const Answer& answer) {
         least = std::min(least, own);
         most = std::max(most, own);
       }
-      if (most > (1 + equal_share) * least) return true;
+      if (most > 1.05 * least) return true;  // newcomers fetch the model, too
     }
   return false;
 }

@@ -147,7 +147,7 @@ void add_comparison_tables(const Answer& answer, Page& page) {
 void add_comparison(const Answer& answer, Page& page) {
   if (answer.panels.empty()) return;
   std::string note = "The best of each column, and what is equal to it, is bold (* in plain text).";
-  if (answer.is_along_workers())
+  if (answer.is_along_workers() && answer.place_of("throughput"))
     note += fmt::format(
         " Efficiency: throughput per worker relative to the smallest number of workers. Knee: the smallest "
         "number of "

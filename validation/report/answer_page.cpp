@@ -121,7 +121,7 @@ Charts charts_of_measures(const Answer& answer) {
 std::string place_name(const Answer& answer, const AnswerPanel& panel, std::size_t column) {
   if (!answer.across) return panel.title;
   const std::string value = answer.column_name(column);
-  const std::string name = answer.is_along_workers() ? value + " workers" : answer.across->named(value);
+  const std::string name = answer.is_along_workers() ? workers_text(value) : answer.across->named(value);
   return panel.title.empty() ? name : panel.title + ", " + name;
 }
 

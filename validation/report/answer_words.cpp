@@ -355,17 +355,20 @@ std::string undecided_point(const Answer& answer, const Study& study) {
 }
 
 void add_scaling_points(const Answer& answer, Names& points) {
-  if (answer.panels.size() > most_listed) return;
+  if (answer.panels.size() > most_listed || !answer.is_along_workers()) return;
   for (const auto& panel : answer.panels) {
     Names ends;
+    const int least = static_cast<int>(answer.across->numbers[panel.columns.front()]);
     for (const auto& row : panel.rows)
       if (row.efficiency.size() > 1 && !std::isnan(row.efficiency.back()))
-        ends.push_back(fmt::format("{} {}{}", row.variant, percent(row.efficiency.back()),
-                                   row.knee ? fmt::format(" (knee at {})", *row.knee) : ""));
+        ends.push_back(fmt::format(
+            "{} {}{}", row.variant, percent(row.efficiency.back()),
+            row.knee ? fmt::format(" (knee at {}{})", *row.knee, *row.knee == least ? " or below" : "")
+                     : ""));
     if (ends.empty()) continue;
-    points.push_back(fmt::format("{}Efficiency at {} workers: {}.",
+    points.push_back(fmt::format("{}Efficiency at {} workers (100 %: at {}): {}.",
                                  panel.title.empty() ? "" : panel.title + ": ",
-                                 answer.column_name(panel.columns.back()), fmt::join(ends, ", ")));
+                                 answer.column_name(panel.columns.back()), least, fmt::join(ends, ", ")));
   }
 }
 

@@ -29,6 +29,7 @@ struct Row {
   sync::Route over;
   std::string variant = "";
   std::function<void(Experiment&)> change = {};
+  int batches_of = 0;  ///< more workers, whose batches are shared by those of the job; 0: each has its own
 };
 void PrintTo(const Row& value, std::ostream* out) { *out << ::testing::PrintToString(value.published); }
 
@@ -56,6 +57,7 @@ class PublishedUpdates : public testing::Training, public ::testing::WithParamIn
     experiment.sync.over = row.over;
     if (row.over == sync::Route::peers) experiment.placement.servers.clear();
     if (row.change) row.change(experiment);
+    if (row.batches_of > 0) generation_ = Generation{.origin = ResumePoint{.all_workers = row.batches_of}};
     Journal journal = train(experiment, /*operations=*/true);
     const Roster& roster = job_->roster();
     testing::FinishedJob job{.over = row.over,
@@ -129,6 +131,25 @@ std::vector<Row> variants() {
   return rows;
 }
 
+/// Four workers share the batches of seven: 13 samples in each step, and 12. Their changes count by these.
+std::vector<Row> weighted_rows(bool is_long) {
+  std::vector<Row> rows;
+  for (const char* algorithm : {"fedavg", "local-sgd", "post-local-sgd", "adacomm", "slowmo", "diloco"})
+    for (const sync::Route over : sync::catalog().find(algorithm).make.routes) {
+      if ((over != sync::Route::all_reduce || algorithm != std::string("fedavg")) != is_long) continue;
+      PublishedRule published = rule_of(algorithm);
+      published.options["weights"] = std::string("samples");
+      published.rule.weight = [](int samples, int) { return samples; };
+      const auto unequal = [](Experiment& e) {
+        e.workload.batch = 7;
+        e.recovery.mode = RecoveryMode::restart;
+        e.recovery.batch = BatchRule::global;
+      };
+      rows.push_back({published, over, "OfUnequalBatches", unequal, 7});
+    }
+  return rows;
+}
+
 std::string name_of_row(const ::testing::TestParamInfo<Row>& instance) {
   const Row& row = instance.param;
   const std::string algorithm = testing::letters_of(row.published.algorithm);
@@ -139,6 +160,9 @@ INSTANTIATE_TEST_SUITE_P(Catalogue, PublishedUpdates, ::testing::ValuesIn(rows_o
 INSTANTIATE_TEST_SUITE_P(LongCatalogue, PublishedUpdates, ::testing::ValuesIn(rows_of_catalogue(true)),
                          name_of_row);
 INSTANTIATE_TEST_SUITE_P(LongVariants, PublishedUpdates, ::testing::ValuesIn(variants()), name_of_row);
+INSTANTIATE_TEST_SUITE_P(Weights, PublishedUpdates, ::testing::ValuesIn(weighted_rows(false)), name_of_row);
+INSTANTIATE_TEST_SUITE_P(LongWeights, PublishedUpdates, ::testing::ValuesIn(weighted_rows(true)),
+                         name_of_row);
 
 /// The page of the tests says where each algorithm is proven.
 TEST(PublishedRules, NameEveryAlgorithm) {

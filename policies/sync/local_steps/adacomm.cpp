@@ -20,7 +20,8 @@ int first_steps(const Setting& setting) { return static_cast<int>(setting.option
 
 class AdaCommWorker final : public LocalStepsWorker {
  public:
-  explicit AdaCommWorker(const Setting& setting) : LocalStepsWorker(first_steps(setting)) {}
+  explicit AdaCommWorker(const Setting& setting)
+      : LocalStepsWorker(first_steps(setting), setting.options.text("weights")) {}
 };
 
 class AdaCommServer final : public PushServer {

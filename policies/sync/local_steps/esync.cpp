@@ -38,39 +38,26 @@ class EsyncWorker final : public WorkerPolicy {
   explicit EsyncWorker(const Setting& setting)
       : ahead_(asks_ahead(setting)),
         max_local_steps_(static_cast<int>(setting.options.integer("max_local_steps"))),
-        weights_(setting.options.text("weights")) {}
+        weight_(setting.options.text("weights")) {}
 
   /// A worker that asks after its steps reports only that its round begins, once it has the new model.
   bool reports(const StepBegin& event) override { return ahead_ || event.local_steps == 0; }
   WorkerDecision on_step_done(const StepDone& event) override {
-    if (event.local_steps == 1) samples_ = 0;
-    samples_ += event.samples;
-    local_steps_ = event.local_steps;
+    weight_.add(event);
     if (!ahead_) return Ask{};
-    if (!event.coordinator_answer.value_or(false) && local_steps_ < max_local_steps_) return Continue{};
-    return exchange();
+    if (!event.coordinator_answer.value_or(false) && event.local_steps < max_local_steps_) return Continue{};
+    return weight_.exchange();
   }
   WorkerDecision on_answer(const Answer& event) override {
     if (!event.ready) return Continue{};
-    return exchange();
+    return weight_.exchange();
   }
-  void serialise(PolicyState& state) override {
-    state.value("samples", samples_);
-    state.value("local_steps", local_steps_);
-  }
+  void serialise(PolicyState& state) override { weight_.serialise(state); }
 
  private:
-  Exchange exchange() const {
-    Exchange exchange{Payload::change};
-    if (weights_ != "uniform") exchange.weight = weight_of(weights_, samples_, local_steps_);
-    return exchange;
-  }
-
   bool ahead_;
   int max_local_steps_;
-  std::string weights_;
-  int samples_ = 0;      ///< in this round
-  int local_steps_ = 0;  ///< in this round
+  RoundWeight weight_;
 };
 
 class EsyncServer final : public ServerPolicy {

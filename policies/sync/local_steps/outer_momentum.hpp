@@ -15,7 +15,8 @@ namespace tandem::sync {
 /// Exchanges after as many local steps as option "h" says.
 class FixedStepsWorker final : public LocalStepsWorker {
  public:
-  explicit FixedStepsWorker(const Setting& setting) : LocalStepsWorker(h_steps(setting.options)) {}
+  explicit FixedStepsWorker(const Setting& setting)
+      : LocalStepsWorker(h_steps(setting.options), setting.options.text("weights")) {}
 };
 
 /// Workers exchange their changes every "h" local steps, and all wait for the mean.

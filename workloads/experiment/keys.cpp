@@ -213,9 +213,14 @@ std::vector<ExperimentKey> sync_keys() {
        "ones"},
       {KEY(sync.options), {}, "options of the algorithm; see `tandem list sync`"},
       {KEY(sync.compression), name_of(Names::compression, "sync.compression_options"),
-       "compression of the gradients or model changes that workers send; servers send the model "
-       "uncompressed"},
+       "compression of the gradients or model changes that workers send; servers reply with the model "
+       "uncompressed, unless sync.compress_replies is true"},
       {KEY(sync.compression_options), {}, "options of the compression; see `tandem list compression`"},
+      {KEY(sync.compress_replies),
+       {},
+       "over a server: replies are compressed, too. A reply is then the change of the model since the "
+       "worker's version; what it lacks is part of the next reply. Where workers update their own models "
+       "(optimizer.update_at), it is the mean of the pushes, with the server's own error feedback"},
   };
 }
 

@@ -36,6 +36,12 @@ bool has_no_limit(const Experiment::Stop& stop) {
 bool has_native_devices(All all) { return all.experiment.run.devices == DeviceSpeed::native; }
 bool exchanges_by_key(All all) { return all.experiment.sync.exchange == ExchangeUnit::by_key; }
 
+bool compresses_replies(All all) { return all.experiment.sync.compress_replies; }
+bool is_unbiased(All all) {
+  const auto method = all.chosen.compression->is_unbiased;
+  return method != nullptr && method(all.chosen.compression.options());
+}
+
 std::vector<Limit> of_models() {
   const auto has_tensors = [](All all) { return !all.experiment.workload.synthetic_tensors.empty(); };
   const auto has_measured_buckets = [](All all) { return !all.experiment.workload.measured_buckets.empty(); };
@@ -190,7 +196,10 @@ std::vector<Limit> of_exchanges() {
            return all.experiment.sync.pull == ServerPull::requested && !all.is_over(Route::server);
          }},
         {"sync.exchange", "whole", "sync.exchange=by-key sync.over=all-reduce",
-         [](All all) { return exchanges_by_key(all) && !all.is_over(Route::server); }}}},
+         [](All all) { return exchanges_by_key(all) && !all.is_over(Route::server); }},
+        {"sync.compress_replies", "false",
+         "sync.compress_replies=true sync.compression=top-k sync.over=all-reduce",
+         [](All all) { return compresses_replies(all) && !all.is_over(Route::server); }}}},
       {Kind::unsupported,
        "the server of {algorithm} does not wait for the pushes of all workers (servers of "
        "{algorithms_that_wait} do)",
@@ -201,6 +210,46 @@ std::vector<Limit> of_exchanges() {
        "all",
        {{"sync.overlap", "none or backward", "sync.exchange=by-key sync.overlap=both",
          [=](All all) { return exchanges_by_key(all) && overlaps_forward(all); }}}},
+      {Kind::unused,
+       "the library chooses its own ways (sync.collective is native)",
+       {{"sync.rings", "1", "sync.rings=2 sync.collective=native sync.over=all-reduce",
+         [](All all) {
+           const auto& sync = all.experiment.sync;
+           return all.is_over(Route::all_reduce) && sync.rings > 1 && sync.collective == native_all_reduce;
+         }}}},
+  };
+}
+
+std::vector<Limit> of_compressions() {
+  return {
+      {Kind::unused,
+       "sync.compression is none",
+       {{"sync.compress_replies", "false", "sync.compress_replies=true",
+         [](All all) { return compresses_replies(all) && !all.chosen.compresses(); }}}},
+      {Kind::unsupported,
+       "buckets that are exchanged one after the other have versions of their own, and a reply is the change "
+       "of one version to another",
+       {{"sync.compress_replies", "false",
+         "sync.compress_replies=true sync.compression=top-k sync.exchange=by-key",
+         [](All all) { return compresses_replies(all) && exchanges_by_key(all); }}}},
+      {Kind::value,
+       "errors of {compression} may be larger than the values, and what a reply lacks is part of the next "
+       "one",
+       {{"sync.compress_replies",
+         "false, or a method with error feedback, or optimizer.update_at workers where replies are means",
+         "sync.compress_replies=true sync.compression=qsgd",
+         [](All all) {
+           return compresses_replies(all) && is_unbiased(all) &&
+                  all.experiment.optimizer.update_at == UpdateSide::server;
+         }}}},
+      {Kind::value,
+       "messages of lossless have lengths of their own, which are counted when all have arrived",
+       {{"sync.overlap", "none or backward",
+         "sync.compress_replies=true sync.compression=lossless sync.overlap=both",
+         [](All all) {
+           return compresses_replies(all) && all.experiment.sync.overlaps_forward() &&
+                  all.chosen.compression->sharing == compression::Sharing::none;
+         }}}},
       {Kind::value,
        "messages of lossless have lengths of their own, and an all-reduce takes equal ones",
        {{"sync.compression", "another one, or sync.over server",
@@ -214,13 +263,6 @@ std::vector<Limit> of_exchanges() {
        {{"sync.compression", "none", "sync.compression=top-k sync.algorithm=d-psgd sync.over=peers",
          [](All all) {
            return all.chosen.compresses() && all.chosen.algorithm->payload == sync::Payload::model;
-         }}}},
-      {Kind::unused,
-       "the library chooses its own ways (sync.collective is native)",
-       {{"sync.rings", "1", "sync.rings=2 sync.collective=native sync.over=all-reduce",
-         [](All all) {
-           const auto& sync = all.experiment.sync;
-           return all.is_over(Route::all_reduce) && sync.rings > 1 && sync.collective == native_all_reduce;
          }}}},
   };
 }
@@ -373,8 +415,8 @@ std::vector<Limit> of_runs() {
 const std::vector<Limit>& limits_of_training() {
   static const std::vector<Limit> all = [] {
     std::vector<Limit> limits;
-    for (const auto& part :
-         {of_models(), of_measured_times(), of_exchanges(), of_ends(), of_optimizers(), of_runs()})
+    for (const auto& part : {of_models(), of_measured_times(), of_exchanges(), of_compressions(), of_ends(),
+                             of_optimizers(), of_runs()})
       limits.insert(limits.end(), part.begin(), part.end());
     return limits;
   }();

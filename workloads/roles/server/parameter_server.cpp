@@ -31,7 +31,7 @@ KeyCosts::Key cost_of(const ShardKey& key, const ModelDescription& description, 
   KeyCosts::Key cost{.tensors = tensors_in(pieces, description)};
   for (std::size_t piece = key.first; piece <= key.last; ++piece) {
     cost.push += model.pushes().slot(0, piece).size;
-    cost.reply += all[piece].bytes();
+    cost.reply += model.reply_size(piece);
   }
   return cost;
 }
@@ -246,7 +246,8 @@ void ParameterServer::reply(const sync::Reply& decision) {
   if (!members_.is_present(worker)) return;
   updates_.make_room(worker);
   lines_.listen(worker);
-  lines_.set_model(worker, model_.hand_out(worker));
+  if (lines_.replies().brings_model(worker, progress_.version()))
+    lines_.set_reply(worker, updates_.hand_out(worker, progress_.version()));
   if (!is_last_key()) {
     do_stated_work(costs_.of_reply(key_));
     return lines_.reply_to_part(worker);

@@ -115,7 +115,7 @@ void WorkerLines::send_pieces(int worker) {
   Line& to = line(worker);
   while (const auto piece = replies_.next_piece(worker)) {
     const bool is_last = *piece + 1 == model_.pieces().size();
-    const Slice slice = replies_.brings_model(worker) ? model_.slice(to.replied_model, *piece) : Slice{};
+    const Slice slice = replies_.brings_model(worker) ? model_.slice(to.handed_out, *piece) : Slice{};
     to.reply.push_back(
         is_last ? protocol::send<"replies">(context_, to.rank, replies_.note(worker), slice)
                 : protocol::send<"reply-pieces">(context_, to.rank, slice, model_.pieces()[*piece].bucket));
@@ -125,7 +125,7 @@ void WorkerLines::send_pieces(int worker) {
 void WorkerLines::finish_reply(Line& line) {
   context_.wait_all(line.reply);
   line.reply.clear();
-  line.replied_model.reset();
+  line.handed_out = {};
 }
 
 void WorkerLines::send_deals(int worker, const DealBook::Message& deals) {

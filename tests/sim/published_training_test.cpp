@@ -99,8 +99,9 @@ PublishedRule rule_of(const std::string& algorithm) {
 
 void use_two_shards(Experiment& experiment) { experiment.placement.servers = {"host-0", "host-5"}; }
 
-/// Servers that decide in their own order; an optimiser with momentum on a server and on workers; workers
-/// that step by the server's mean; and averages of other members.
+/// Servers that decide in their own order, or that reply with the changes of their models; an optimiser with
+/// momentum on a server and on workers; workers that step by the server's mean; and averages of other
+/// members.
 std::vector<Row> variants() {
   constexpr double rate = PublishedJob::rate;
   std::vector<Row> rows;
@@ -124,6 +125,13 @@ std::vector<Row> variants() {
   add("local-sgd", "WithMomentum", [](Experiment& e) { e.optimizer.momentum = 0.9; }).rule.momentum = 0.9;
   add("fedavg", "WithAGlobalRate", [](Experiment& e) { e.optimizer.global_rate = 0.5; }).rule.update =
       [](testing::Element& e) { e.x += 0.5 * e.scale * e.mean; };
+  const auto both_ways = [](Experiment& e) {
+    e.sync.compression = "top-k";
+    e.sync.compression_options = {{"ratio", 1.0}, {"error_feedback", false}};
+    e.sync.compress_replies = true;
+  };
+  for (const char* algorithm : {"asp", "dc-asgd", "local-sgd", "easgd-async"})
+    add(algorithm, "WithChangesAsReplies", both_ways);
   const auto step_first = [](Experiment& e) {
     e.sync.options = {{"order", std::string("step-first")}, {"global_every", std::int64_t{2}}};
   };

@@ -162,11 +162,11 @@ class AnsweringTakesTime : public ServerExchanges {
   AnsweringTakesTime() {
     price_ = [](Rank, const Work& work) { return Seconds(work.kind == Work::Kind::forward ? 0.1 : 0.0); };
   }
-  /// Of the first worker's second step.
+  /// A question of the first worker's second step, which asks before and after it.
   double query_s(const Experiment& experiment) {
     for (const auto& step : train(experiment).steps)
       if (step.rank == 0 && step.step == 1)
-        return step.phases[static_cast<std::size_t>(Phase::query)].count();
+        return step.phases[static_cast<std::size_t>(Phase::query)].count() / 2;
     return std::nan("");
   }
 };

@@ -428,7 +428,10 @@ std::vector<std::string> timing_driven() {
         "--set sync.pull=requested --set placement.servers=[server,server] --set "
         "placement.evaluator=first-worker --set sync.algorithm=" +
         std::string(algorithm));
-  all.emplace_back("--set sync.algorithm=lb-bsp --set sync.exchange=by-key");
+  for (const char* algorithm :
+       {"lb-bsp", "asp", "ssp --set sync.options.staleness=1", "esync", "esync-published"})
+    all.push_back("--set workload.bucket_bytes=100kB --set sync.exchange=by-key --set sync.algorithm=" +
+                  std::string(algorithm));
   // Native devices compute within the call, so the messages that a worker needs meanwhile have arrived before
   // it waits for them.
   for (const char* settings :

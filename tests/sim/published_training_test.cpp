@@ -113,6 +113,11 @@ std::vector<Row> variants() {
   };
   for (const char* algorithm : {"asp", "k-sync", "easgd-async", "esync", "dc-asgd-mxnet"})
     add(algorithm, "OnTwoShards", use_two_shards);
+  for (const char* algorithm : {"esync", "adacomm"})
+    add(algorithm, "ByKeyOnTwoShards", [](Experiment& e) {
+      use_two_shards(e);
+      e.sync.exchange = ExchangeUnit::by_key;
+    });
   add("bsp", "SteppingAtWorkers", [](Experiment& e) {
     use_two_shards(e);
     e.optimizer.update_at = UpdateSide::workers;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <deque>
 #include <optional>
 
@@ -13,7 +14,9 @@ namespace tandem {
 
 class CoordinatorClient {
  public:
-  CoordinatorClient(Context& context, Rank coordinator) : context_(context), coordinator_(coordinator) {}
+  /// `bucket`: of the channel on which the coordinator expects this worker's notes.
+  CoordinatorClient(Context& context, Rank coordinator, std::int32_t bucket = Channel::no_bucket)
+      : context_(context), coordinator_(coordinator), bucket_(bucket) {}
 
   /// Asks, and waits for the answer. `so_far`: the push that the worker would send now. `version`: of the
   /// model that it was computed on.
@@ -48,6 +51,7 @@ class CoordinatorClient {
 
   Context& context_;
   Rank coordinator_;
+  std::int32_t bucket_;
   int version_ = 0;
   std::optional<bool> answer_;
   std::deque<Pending> answers_;  ///< outstanding, in the order of the reports

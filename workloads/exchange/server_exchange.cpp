@@ -34,7 +34,7 @@ class ServerExchange final : public Exchange, public MemberExchange {
         omits_known_models_(plan.replies_omit_known_models()),
         versions_(servers_.size(), 0),
         numbers_(servers_.size(), 0),
-        coordinator_(context, *roster.coordinator()),
+        coordinator_(context, *roster.coordinator(), bucket_of_first_note(coordinating_)),
         receives_(servers_.size()) {
     for (std::size_t shard = 0; shard < servers_.size(); ++shard)
       receives_[shard].resize(layout_[shard].size());
@@ -146,7 +146,7 @@ class ServerExchange final : public Exchange, public MemberExchange {
         sends_.push_back(
             protocol::send<"push-pieces">(context_, servers_[shard], Slice{}, pieces[piece].bucket));
       sends_.push_back(protocol::send<"pushes">(context_, servers_[shard], protocol::Leave{}, {},
-                                                bucket_of_note(pieces, key.last).value()));
+                                                bucket_of_first_note(shard)));
     }
     context_.wait_all(sends_);
     sends_.clear();
@@ -229,6 +229,11 @@ class ServerExchange final : public Exchange, public MemberExchange {
     if (piece + 1 == pieces.size()) return Channel::no_bucket;
     const int bucket = pieces[piece].bucket;
     return by_key_ && pieces[piece + 1].bucket != bucket ? std::optional(bucket) : std::nullopt;
+  }
+
+  /// Of the channel on which the server expects the next note of a worker between two exchanges.
+  std::int32_t bucket_of_first_note(std::size_t shard) const {
+    return bucket_of_note(layout_[shard], keys_of(layout_[shard], by_key_).front().last).value();
   }
 
   void send_push(int bucket) {

@@ -185,9 +185,9 @@ std::vector<ExperimentKey> sync_keys() {
        "replies"},
       {KEY(sync.exchange),
        {},
-       "over a server, where all workers wait for each other - whole: all buckets (keys) at once; by-key: a "
-       "worker pushes the next bucket when the server has answered the last one, which it does when all "
-       "workers have pushed it"},
+       "over a server - whole: all buckets (keys) at once; by-key: a worker pushes the next bucket when the "
+       "server has answered the last one. The algorithm decides about each bucket on its own: servers that "
+       "wait for all workers answer when all have pushed the bucket"},
       {KEY(sync.collective), name_of(Names::collective),
        "all-reduce algorithm. Compressed messages that cannot be added are gathered around a ring, or by "
        "doubling where the algorithm does not work by rings"},

@@ -137,7 +137,7 @@ Algorithm dssp() {
                        .minimum = 0,
                        .maximum = 1000},
                       average_option()},
-          .make = gradients_by_arrival<DsspServer>(by_clocks())};
+          .make = gradients_applied_at_once<DsspServer>(by_clocks())};
 }
 
 }  // namespace tandem::sync

@@ -52,7 +52,7 @@ Algorithm ssp() {
                    .default_value = std::int64_t{0},
                    .minimum = 0},
                   average_option()},
-      .make = gradients_by_arrival<SspServer>(by_clocks())};
+      .make = gradients_applied_at_once<SspServer>(by_clocks())};
 }
 
 }  // namespace tandem::sync

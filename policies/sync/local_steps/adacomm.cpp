@@ -158,6 +158,7 @@ Algorithm adacomm() {
                .make_server = make_server<AdaCommServer>,
                .coordinated = true,
                .uses_losses = true,
+               .decides_by_part = true,
                .membership = {Membership::Bears::departures_and_arrivals,
                               by_rounds().how + "; its first round has the first number of steps", true}}};
 }

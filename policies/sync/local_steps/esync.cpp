@@ -330,6 +330,7 @@ Algorithm variant(const std::string& name, const std::string& summary, const Def
                    .make_server = make_server<EsyncServer>,
                    .update_rule = outer_update,
                    .coordinated = true,
+                   .decides_by_part = true,
                    .excludes_loading = defaults.excludes_loading,
                    .membership = {Membership::Bears::departures_and_arrivals,
                                   by_rounds().how + "; its first step measures its duration", true}}};

@@ -201,10 +201,10 @@ std::vector<Limit> of_exchanges() {
          "sync.compress_replies=true sync.compression=top-k sync.over=all-reduce",
          [](All all) { return compresses_replies(all) && !all.is_over(Route::server); }}}},
       {Kind::unsupported,
-       "the server of {algorithm} does not wait for the pushes of all workers (servers of "
-       "{algorithms_that_wait} do)",
-       {{"sync.exchange", "whole", "sync.exchange=by-key sync.algorithm=asp",
-         [](All all) { return exchanges_by_key(all) && !waits_for_all(all.chosen.algorithm.make()); }}}},
+       "the server of {algorithm} decides about whole pushes (servers of {algorithms_by_key} also about each "
+       "bucket)",
+       {{"sync.exchange", "whole", "sync.exchange=by-key sync.algorithm=k-sync",
+         [](All all) { return exchanges_by_key(all) && !works_by_key(all.chosen.algorithm.make()); }}}},
       {Kind::unused,
        "sync.exchange is by-key: the bucket of the first layers is exchanged last, so forward would wait for "
        "all",

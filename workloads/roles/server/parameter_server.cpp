@@ -217,7 +217,11 @@ void ParameterServer::decide(const sync::ServerEvent& event) {
 }
 
 void ParameterServer::carry_out(const sync::ServerDecisions& decisions) {
-  if (!decisions.empty()) model_.pushes().select(lines_.inbox().keys()[key_]);
+  const bool changes = std::ranges::any_of(decisions, [](const sync::ServerDecision& decision) {
+    return std::holds_alternative<sync::Accept>(decision) || std::holds_alternative<sync::Apply>(decision);
+  });
+  // An answer to a report does not touch the pushes of another key.
+  if (changes) model_.pushes().select(lines_.inbox().keys()[key_]);
   for (const auto& decision : decisions) {
     if (const auto* from = std::get_if<sync::Accept>(&decision)) updates_.accept(*from, is_last_key());
     if (const auto* update = std::get_if<sync::Apply>(&decision)) apply(update->scale);

@@ -283,9 +283,9 @@ class ServerExchange final : public Exchange, public MemberExchange {
     }
   }
 
-  /// Exchanges one bucket after the other. The next one starts when the last one was answered, which needs
-  /// the pushes of all workers. Not during the backward pass: the answer replaces parameters that the pass
-  /// may still need. `finish` handles the notes of the replies.
+  /// Exchanges one bucket after the other. The next one starts when the last one was answered, which in
+  /// rounds needs the pushes of all workers. Not during the backward pass: the answer replaces parameters
+  /// that the pass may still need. `finish` handles the notes of the replies.
   void exchange_keys() {
     for (int bucket = 0; bucket < replica_.buckets(); ++bucket) {
       send_push(bucket);

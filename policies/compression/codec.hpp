@@ -130,9 +130,9 @@ struct Factory {
   const collectives::Element* element = nullptr;                             ///< for Sharing::summed
   std::unique_ptr<SharedFactors> (*make_factors)(const Setting&) = nullptr;  ///< for Sharing::factored
   bool is_exact = false;  ///< a message decodes to the same values
-  /// The expected value of a message is that of its values, and its error may be larger than they are. Where
-  /// the error becomes part of what is sent next, errors would grow. Null: never.
-  bool (*is_unbiased)(const Options&) = nullptr;
+  /// The error of a message may be larger than its values. Where the error becomes part of what is sent next,
+  /// errors would grow. Null: never.
+  bool (*may_err_widely)(const Options&) = nullptr;
 };
 
 const Catalog<Factory>& catalog();

@@ -127,7 +127,7 @@ Entry qsgd() {
           .make = {.sharing = Sharing::gathered,
                    .make = make_codec<Qsgd>,
                    .efforts = qsgd_efforts,
-                   .is_unbiased = [](const Options&) { return true; }}};
+                   .may_err_widely = [](const Options&) { return true; }}};
 }
 
 }  // namespace tandem::compression

@@ -92,7 +92,7 @@ Entry random_k() {
                    .make = make_codec<RandomK>,
                    .efforts = random_k_efforts,
                    .element = &collectives::float_element,
-                   .is_unbiased = [](const Options& options) { return !has_error_feedback(options); }}};
+                   .may_err_widely = [](const Options& options) { return !has_error_feedback(options); }}};
 }
 
 }  // namespace tandem::compression

@@ -111,7 +111,7 @@ Entry terngrad() {
       .make = {.sharing = Sharing::gathered,
                .make = make_codec<TernGrad>,
                .efforts = terngrad_efforts,
-               .is_unbiased = [](const Options&) { return true; }}};
+               .may_err_widely = [](const Options&) { return true; }}};
 }
 
 }  // namespace tandem::compression

@@ -43,10 +43,12 @@ struct Case {
   Route route;
   std::string method;
   bool means = false;  ///< replies are means
+  std::map<std::string, OptionValue> options = {};
 };
 void PrintTo(const Case& value, std::ostream* out) { *out << value.route.name << ' ' << value.method; }
 std::string name_of_case(const ::testing::TestParamInfo<Case>& info) {
-  std::string name = info.param.route.name + "_" + info.param.method + (info.param.means ? "_Means" : "");
+  std::string name = info.param.route.name + "_" + info.param.method + (info.param.means ? "_Means" : "") +
+                     (info.param.options.empty() ? "" : "_WithOptions");
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
 }
@@ -111,7 +113,8 @@ std::vector<Case> cases_over(const std::vector<Route>& routes) {
 std::vector<Case> without(std::vector<Case> all, const std::vector<Case>& some) {
   std::erase_if(all, [&](const Case& each) {
     return std::ranges::any_of(some, [&](const Case& one) {
-      return one.method == each.method && one.route.name == each.route.name && one.means == each.means;
+      return one.method == each.method && one.route.name == each.route.name && one.means == each.means &&
+             one.options == each.options;
     });
   });
   return all;
@@ -342,10 +345,11 @@ INSTANTIATE_TEST_SUITE_P(LongOver, RepeatedCompression,
 /// error feedback of the server (DoubleSqueeze). Every worker receives the bytes of the messages.
 class CompressedReplies : public RepeatedCompression {
  protected:
-  static Experiment both_ways(const std::string& method, bool means) {
-    Experiment made = experiment(one_server, method);
+  static Experiment both_ways(const Case& of) {
+    Experiment made = experiment(of.route, of.method, of.options);
     made.sync.compress_replies = true;
-    made.optimizer.update_at = means ? UpdateSide::workers : UpdateSide::server;
+    made.optimizer.update_at = of.means ? UpdateSide::workers : UpdateSide::server;
+    if (of.options.contains("magnitude")) made.optimizer.learning_rate = 1e-3;  // of each element
     return made;
   }
   std::int64_t received(const Journal& journal) const {
@@ -356,8 +360,8 @@ class CompressedReplies : public RepeatedCompression {
 };
 
 TEST_P(CompressedReplies, ByHandComputationGivesTheSameModel) {
-  const auto& [route, method, means] = GetParam();
-  const Journal journal = train(both_ways(method, means));
+  const std::string& method = GetParam().method;
+  const Journal journal = train(both_ways(GetParam()));
   const auto repeated = by_hand(5);
   expect_close(final_model(), repeated, 1e-3F);
   EXPECT_GT(distance(repeated, initial_model(job_->replica_plan())), 2e-3F);
@@ -374,9 +378,11 @@ std::vector<Case> reply_cases() {
   for (const auto& entry : compression::catalog().entries())
     for (const bool means : {false, true})
       if (entry.make.make != nullptr &&
-          (means || entry.make.is_unbiased == nullptr ||
-           !entry.make.is_unbiased(Options::resolve(entry.name, entry.options, {}))))
+          (means || entry.make.may_err_widely == nullptr ||
+           !entry.make.may_err_widely(Options::resolve(entry.name, entry.options, {}))))
         all.push_back({one_server, entry.name, means});
+  // A majority vote.
+  all.push_back({one_server, "sign", true, {{"magnitude", std::string("one")}, {"error_feedback", false}}});
   return all;
 }
 const std::vector<Case> few_reply_cases = {{one_server, "top-k", false}, {one_server, "one-bit", true}};

@@ -198,6 +198,7 @@ TEST(CompressionLengths, AreThoseOfTheTable) {
       {"random-k", {{"ratio", 0.01}}, vector, 4 * 10},
       {"sign", {}, vector, 1000 / 8 + 4},
       {"sign", {}, {{1, 9}}, 2 + 4},
+      {"sign", {{"magnitude", std::string("one")}}, {{1, 9}}, 2},
       {"one-bit", {}, vector, 1000 / 8 + 8},
       {"one-bit", {}, {{10, 10}, {1, 10}}, 14 + 2 * 8},
       {"qsgd", {{"levels", std::int64_t{4}}}, vector, 1000 * 4 / 8 + 4 * 8},  // 9 values in 4 bits

@@ -128,6 +128,8 @@ TEST(TwoBit, SendsTheThresholdWhereItIsReached) {
 TEST(Sign, IsTheMeanMagnitudeOfEachTensor) {
   const auto codec = make("sign", {{2, 2}, {1, 3}});
   EXPECT_EQ(sent(*codec, {1, -2, 3, -2, 10, 0, -20}), (Values{2, -2, 2, -2, 10, 10, -10}));
+  const auto alone = make("sign", {{2, 2}, {1, 3}}, {{"magnitude", std::string("one")}});
+  EXPECT_EQ(sent(*alone, {1, -2, 3, -2, 10, 0, -20}), (Values{1, -1, 1, -1, 1, 1, -1}));
 }
 
 TEST(OneBit, IsTheMeanOfEachSideOfEachTensor) {

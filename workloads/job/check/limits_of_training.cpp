@@ -37,8 +37,8 @@ bool has_native_devices(All all) { return all.experiment.run.devices == DeviceSp
 bool exchanges_by_key(All all) { return all.experiment.sync.exchange == ExchangeUnit::by_key; }
 
 bool compresses_replies(All all) { return all.experiment.sync.compress_replies; }
-bool is_unbiased(All all) {
-  const auto method = all.chosen.compression->is_unbiased;
+bool may_err_widely(All all) {
+  const auto method = all.chosen.compression->may_err_widely;
   return method != nullptr && method(all.chosen.compression.options());
 }
 
@@ -239,7 +239,7 @@ std::vector<Limit> of_compressions() {
          "false, or a method with error feedback, or optimizer.update_at workers where replies are means",
          "sync.compress_replies=true sync.compression=qsgd",
          [](All all) {
-           return compresses_replies(all) && is_unbiased(all) &&
+           return compresses_replies(all) && may_err_widely(all) &&
                   all.experiment.optimizer.update_at == UpdateSide::server;
          }}}},
       {Kind::value,

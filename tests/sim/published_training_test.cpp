@@ -152,7 +152,7 @@ std::vector<Row> weighted_rows(bool is_long) {
       if ((over != sync::Route::all_reduce || algorithm != std::string("fedavg")) != is_long) continue;
       PublishedRule published = rule_of(algorithm);
       published.options["weights"] = std::string("samples");
-      published.rule.weight = [](int samples, int) { return samples; };
+      published.rule.weight = [](int samples) { return samples; };
       const auto unequal = [](Experiment& e) {
         e.workload.batch = 7;
         e.recovery.mode = RecoveryMode::restart;

@@ -123,7 +123,6 @@ struct Worker {
   Model velocity;   ///< of its own steps
   Model payload;    ///< of the exchange
   int samples = 0;  ///< of the exchange
-  int steps = 0;    ///< of the exchange
   std::optional<Exchanging> exchange = {};
   std::size_t exchanges = 0;  ///< that have ended
   std::size_t replies = 0;    ///< in this exchange: shards that have answered
@@ -325,7 +324,6 @@ class Reexecution {
     }
     ++result_.gradients;
     worker.samples += static_cast<int>(step.samples.size());
-    ++worker.steps;
     if (begins_exchange(worker, true)) return;
     descend(worker);
     begins_exchange(worker, false);
@@ -356,7 +354,7 @@ class Reexecution {
   static void end_exchange(Worker& worker) {
     worker.exchange.reset();
     ++worker.exchanges;
-    worker.samples = worker.steps = 0;
+    worker.samples = 0;
   }
 
   // ---- Servers ----
@@ -397,7 +395,7 @@ class Reexecution {
     const double factor = factor_of_contribution();
     const Worker& worker = workers_.at(from);
     const Model& payload = worker.payload;
-    if (rule_.weight) weight = rule_.weight(worker.samples, worker.steps);
+    if (rule_.weight) weight = rule_.weight(worker.samples);
     visit_elements(shard, [&](std::size_t i) { sum_[i] += weight * factor * payload[i]; });
     shard.weight += weight;
     shard.accepted.push_back({from, factor});

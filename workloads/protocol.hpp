@@ -495,8 +495,8 @@ inline constexpr auto table = std::to_array<Line>({
     {"phases", "worker", "cache-node", notes<Exchanging, End>},
     // To the slot of a cache node or store that may depart.
     {"occupancies", "steward", "cache-node, store", notes<Occupancy, End>},
-    // From the first server. An End follows the worker's Leave.
-    {"cancels", "server", "worker", notes<Cancel, End>},
+    // From the first server.
+    {"cancels", "server", "worker", notes<Cancel>},
     // During a calibration.
     {"pings", "", "", notes<>},
     {"pongs", "", "", notes<>},

@@ -110,9 +110,9 @@ void CoordinatorClient::close() {
   if (!question_.empty()) context_.wait(question_);
   for (Pending& answer : answers_) context_.wait(answer);
   answers_.clear();
-  listen_for_cancels();
-  while (!cancel_.empty())
-    if (!protocol::as<protocol::End>(context_.wait(cancel_).note)) listen_for_cancels();
+  if (cancel_.empty()) return;
+  context_.cancel(cancel_);
+  context_.wait(cancel_);
 }
 
 }  // namespace tandem

@@ -13,7 +13,7 @@ namespace tandem {
 
 class CoordinatorClient {
  public:
-  /// `hears_cancels`: the coordinator may stop steps, and ends that after this worker has left.
+  /// `hears_cancels`: the coordinator may stop steps.
   CoordinatorClient(Context& context, Rank coordinator, bool hears_cancels = false)
       : context_(context), coordinator_(coordinator), hears_cancels_(hears_cancels) {}
 
@@ -45,8 +45,7 @@ class CoordinatorClient {
   Completion wait_progressing(Pending& until);
   /// The exchange has ended with this version of the model; earlier answers are void.
   void begin_round(int version);
-  /// Receives all outstanding answers, and the end of notes that stop steps. Pre: the coordinator knows that
-  /// this worker ends.
+  /// Receives all outstanding answers, and listens no longer.
   void close();
 
  private:

@@ -127,9 +127,9 @@ void ParameterServer::run() {
   while (!members_.is_over())
     std::visit([this](const auto& event) { handle(event); }, lines_.next(is_paused_));
   checkpointing_.commits().finish();
+  cancels_.finish();
   if (steward_) {
     lines_.finish();
-    cancels_.finish();
     tell_steward_end();
     if (is_coordinator_) record_end();
   }
@@ -144,11 +144,6 @@ void ParameterServer::handle(const WorkerLines::Pushed& event) {
   // Each key has its own round, with the decisions of a whole push. Only the last key counts as one.
   do_stated_work(costs_.of_push(key_));
   decide_about_key(event_of(event.worker, event.push));
-}
-
-void ParameterServer::handle(const WorkerLines::Left& event) {
-  cancels_.end(event.worker);
-  leave(event.worker);
 }
 
 void ParameterServer::handle(const WorkerLines::Reported& event) {

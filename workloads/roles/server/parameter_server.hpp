@@ -40,7 +40,7 @@ class ParameterServer {
   // ---- Pushes and decisions ----
   void handle(const WorkerLines::Pushed& event);
   void handle(const WorkerLines::Reported& event);
-  void handle(const WorkerLines::Left& event);
+  void handle(const WorkerLines::Left& event) { leave(event.worker); }
   void handle(const WorkerLines::OfJoin& event) { advance_join(event.worker, event.last); }
   void handle(const WorkerLines::OfSteward& event);
   void on_push(int worker, const protocol::Push& push, bool is_withdrawn = false);

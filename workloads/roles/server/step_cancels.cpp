@@ -26,14 +26,6 @@ void StepCancels::cancel(int worker, int version) {
   to.sends.push_back(protocol::send<"cancels">(context_, to.rank, protocol::Cancel{.version = version}));
 }
 
-void StepCancels::end(int worker) {
-  if (lines_.empty()) return;
-  Line& to = line(worker);
-  to.sends.push_back(protocol::send<"cancels">(context_, to.rank, protocol::End{}));
-  context_.wait_all(to.sends);
-  to.sends.clear();
-}
-
 void StepCancels::forget(int worker) {
   if (!lines_.empty()) line(worker).version = -1;
 }

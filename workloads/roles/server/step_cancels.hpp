@@ -1,4 +1,4 @@
-// The notes by which a server stops the steps of its workers, and the end of these notes.
+// The notes by which a server stops the steps of its workers.
 #pragma once
 
 #include <cstddef>
@@ -17,11 +17,9 @@ class StepCancels {
 
   /// Stops the worker's steps on its model, which has this version, unless it was told already.
   void cancel(int worker, int version);
-  /// The worker has left, and waits until it knows that no note follows.
-  void end(int worker);
   /// The worker is gone. Another one may come to its slot.
   void forget(int worker);
-  /// Waits until the notes to workers that are gone have ended.
+  /// Waits until all notes have been sent. They need no receive for that.
   void finish();
 
  private:

@@ -295,7 +295,8 @@ std::vector<ExperimentKey> cache_keys() {
        "when cache nodes begin reads in the background (data.cache icache, hoard, ...) - idle: when no batch "
        "waits; while-computing: when no batch waits and no worker of the node, of any job, exchanges "
        "gradients (workers notify their node when an exchange begins and ends); a number: of loaders that "
-       "read while batches wait, too, each a batch or a package"},
+       "read while batches wait, too, each a batch or a package. By default 4 with data.cache icache, as "
+       "published, else idle"},
   };
 }
 

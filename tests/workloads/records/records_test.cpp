@@ -399,7 +399,10 @@ TEST_F(ResultDirectory, MembersRoundTrip) {
   const auto results = read_results(path);
   EXPECT_EQ(results.info.zones, info.zones);
   EXPECT_EQ(results.info.places.at("b").zone, "east-b");
-  for (auto& change : journal.membership) std::tie(change.region, change.zone) = std::pair("east", "east-b");
+  for (MembershipRecord& change : journal.membership) {
+    change.region = "east";
+    change.zone = "east-b";
+  }
   EXPECT_EQ(to_csv(results.journal.membership), to_csv(journal.membership));
   EXPECT_EQ(results.journal.accepted_samples, 8);
   EXPECT_EQ(results.journal.counted_rounds, 5);

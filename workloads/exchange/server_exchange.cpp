@@ -37,7 +37,7 @@ class ServerExchange final : public Exchange, public MemberExchange {
         receives_(servers_.size()) {
     for (std::size_t shard = 0; shard < servers_.size(); ++shard)
       receives_[shard].resize(layout_[shard].size());
-    first_workers_ = std::ssize(roster.first_workers());
+    slots_ = std::ssize(roster.workers());
     knows_samples_ = data.knows_samples();
     if (roster.steward())
       deals_.emplace(roster.workers().size(), roster.first_workers().size(), data.deals().before(),
@@ -183,7 +183,7 @@ class ServerExchange final : public Exchange, public MemberExchange {
   void follow_deals(std::int32_t told) {
     const std::int32_t count = told - std::exchange(deals_followed_, told);
     if (count == 0 || joins_) return;
-    const auto numbers = receive_deals(count * sampling::MemberDeals::most_numbers_of_change(first_workers_));
+    const auto numbers = receive_deals(count * sampling::MemberDeals::most_numbers_of_change(slots_));
     if (!knows_samples_) return;
     for (const auto& change : sampling::changes_from(numbers, count)) {
       deals_->follow(change);
@@ -321,7 +321,7 @@ class ServerExchange final : public Exchange, public MemberExchange {
   bool omits_known_models_;                     ///< a reply without a new version has empty pieces
   std::optional<sampling::MemberDeals> deals_;  ///< where workers may depart
   MemberHooks hooks_;
-  std::int64_t first_workers_ = 0;
+  std::int64_t slots_ = 0;  ///< of workers: no deal has more
   bool knows_samples_ = false;
   bool joins_ = false;
   std::int32_t deals_followed_ = 0;

@@ -16,6 +16,8 @@
 #include <vector>
 
 #include "cli/commands/commands.hpp"
+#include "cli/commands/plan_page.hpp"
+#include "cli/commands/plan_start.hpp"
 #include "cli/commands/plan_text.hpp"
 #include "cli/shared/chosen_offers.hpp"
 #include "cli/shared/exit_codes.hpp"
@@ -23,8 +25,11 @@
 #include "cli/shared/output.hpp"
 #include "cli/shared/progress.hpp"
 #include "cli/shared/scratch_folder.hpp"
+#include "cli/shared/subcommand_process.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/quantity_text.hpp"
+#include "runtime/process/signals.hpp"
+#include "validation/report/plan_page.hpp"
 #include "workloads/experiment/yaml.hpp"
 #include "workloads/files/whole_file.hpp"
 #include "workloads/planning/lattice.hpp"
@@ -43,6 +48,7 @@ struct PlanOptions {
   std::vector<std::string> regions;
   double confidence = 0.95;
   int most_machines = 16;
+  StartOptions start;
 };
 
 planning::Goal goal_of(const PlanOptions& options) {
@@ -87,8 +93,24 @@ void write_plan(const Lattice& lattice, const PlanResult& result) {
   write_whole_file(result.folder + "/plan.json", plan_document(lattice, result).dump(2) + '\n');
   write_whole_file(result.folder + "/platform.xml", lattice.platform_of(chosen));
   write_whole_file(result.folder + "/table.csv", plan_csv(lattice, result));
+  write_whole_file(result.folder + "/front.html", validation::plan_html(plan_page_document(lattice, result)));
   write_whole_file(result.folder + "/experiment.yaml",
                    "# Written by: " + command_line() + "\n" + to_yaml(experiment) + "\n");
+}
+
+/// What starts the choice elsewhere is alone on standard output, so that it can be written to a file.
+void print_plan(const Lattice& lattice, const PlanResult& result, const StartOptions& start) {
+  nlohmann::json document = plan_document(lattice, result);
+  const std::string text = plan_text(lattice, result);
+  if (!start.is_wanted()) {
+    fmt::print("{}", text);
+  } else {
+    for (std::size_t begin = 0; begin < text.size(); begin = text.find('\n', begin) + 1)
+      print_line(text.substr(begin, text.find('\n', begin) - begin));
+    document["start"] = start_text(lattice, result, start);
+    fmt::print("{}", document["start"].get<std::string>());
+  }
+  print_document(document);
 }
 
 int plan(const PlanOptions& options) {
@@ -96,6 +118,12 @@ int plan(const PlanOptions& options) {
   PlatformCache platforms;
   const ChosenOffers offers = offers_of(options.offers);
   for (const auto& warning : offers.warnings) print_warning(warning);
+  // Ctrl-C ends the search between two steps, so that the platforms which it has written are removed. While
+  // results are written it waits until all of them are there.
+  const SignalReader signals(ending_signals);
+  const auto step = [&signals] {
+    if (const auto signal = signals.next()) throw Interrupted{*signal};
+  };
   const ScratchFolder scratch(new_temporary_path("tandem-plan-"));
   Lattice lattice(ways_of(options, platforms),
                   {.most_machines = options.most_machines, .regions = options.regions}, platforms,
@@ -109,10 +137,11 @@ int plan(const PlanOptions& options) {
                     .offers = offers.chosen.size(),
                     .folder = options.job.out.empty() ? default_out(first.name, "plan") : options.job.out};
   const auto began = std::chrono::steady_clock::now();
-  lattice.price(offers.chosen);
+  lattice.price(offers.chosen, step);
   result.priced_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
 
-  planning::Lives lives(lattice, planning::worth_living(lattice.configurations(), goal), goal, first.seed);
+  planning::Lives lives(lattice, planning::worth_living(lattice.configurations(), goal), goal, first.seed,
+                        step);
   {
     ProgressBar bar("plan");
     lives.live([&](double done) { bar.update(done); });
@@ -126,8 +155,7 @@ int plan(const PlanOptions& options) {
   const WriteLock lock = create_result_directory(result.folder, options.job.force);
   write_plan(lattice, result);
   mark_complete(result.folder);
-  fmt::print("{}", plan_text(lattice, result));
-  print_document(plan_document(lattice, result));
+  print_plan(lattice, result, options.start);
   return result.is_met ? exit_success : exit_goal_missed;
 }
 
@@ -154,6 +182,7 @@ void add_plan(CLI::App& app, int& exit_code) {
   command->add_option("--max-machines", options->most_machines, "Most machines of an offer")
       ->capture_default_str()
       ->check(CLI::Range(1, 190));
+  add_start_options(*command, options->start);
   command->footer(
       "The samples of the experiment are trained by any number of workers. Its variants are the ways to "
       "exchange among\n"
@@ -164,7 +193,8 @@ void add_plan(CLI::App& app, int& exit_code) {
       "Exit code 3: no way meets deadline and budget; the nearest one is printed and written.\n\n"
       "Examples:\n"
       "  tandem plan workloads/experiments/planned.yaml --offers \"azure t4\" --deadline 6h\n"
-      "  tandem plan job.yaml --offers mine.csv --deadline 6h --budget 40 --confidence 0.9 --max-machines 8");
+      "  tandem plan job.yaml --offers mine.csv --deadline 6h --budget 40 --confidence 0.9 --max-machines 8\n"
+      "  tandem plan job.yaml --offers mine.csv --print-skypilot --image registry/tandem > task.yaml");
   command->callback([options, &exit_code] { exit_code = plan(*options); });
 }
 

@@ -1,6 +1,8 @@
 // What `tandem plan` prints and writes of its result.
 #pragma once
 
+#include <cstddef>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
@@ -24,6 +26,23 @@ struct PlanResult {
   std::size_t offers = 0;
   std::string folder{};
 };
+
+/// "16 x azure/westus3/Standard_NC4as_T4_v3/spot", and the name of its way to exchange.
+std::string machines_text(const planning::Configuration& of);
+std::string way_text(const planning::Lattice& lattice, const planning::Configuration& of);
+
+/// The table of those that were lived through, at most so many. The first row has the names of the columns,
+/// and the last column says why a configuration lost.
+std::vector<std::vector<std::string>> plan_rows(const planning::Lattice& lattice, const PlanResult& result,
+                                                std::size_t most);
+/// Why offers were left out, with their numbers.
+std::map<std::string, int> reasons_of_excluded(const planning::Lattice& lattice);
+
+// Sentences: what was planned and searched; what the choice costs, what limits it and what would change it; on
+// what the figures rest.
+std::vector<std::string> plan_work(const planning::Lattice& lattice, const PlanResult& result);
+std::vector<std::string> plan_facts(const planning::Lattice& lattice, const PlanResult& result);
+std::vector<std::string> plan_assumptions(const planning::Lattice& lattice, const PlanResult& result);
 
 std::string plan_text(const planning::Lattice& lattice, const PlanResult& result);
 nlohmann::json plan_document(const planning::Lattice& lattice, const PlanResult& result);

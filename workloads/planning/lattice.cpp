@@ -219,7 +219,7 @@ std::vector<const platforms::Offer*> Lattice::without_dominated(
   return kept;
 }
 
-void Lattice::price(const std::vector<const platforms::Offer*>& offers) {
+void Lattice::price(const std::vector<const platforms::Offer*>& offers, const std::function<void()>& step) {
   std::vector<const platforms::Offer*> possible;
   for (const platforms::Offer* offer : offers) {
     if (const std::string reason = why_not(*offer); !reason.empty())
@@ -230,6 +230,7 @@ void Lattice::price(const std::vector<const platforms::Offer*>& offers) {
   for (const platforms::Offer* offer : without_dominated(possible))
     for (std::size_t way = 0; way < ways_.size(); ++way) {
       if (offer->is_spot && !ways_[way].loaded.experiment.transience.may_depart()) continue;
+      step();
       for (const int machines : counts_up_to(most_machines(*offer)))
         // What fails for one machine, fails for more.
         if (!add(*offer, machines, way) && machines == 1) break;

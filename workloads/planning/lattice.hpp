@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -52,8 +53,10 @@ class Lattice {
   /// platform files. Errors: ConfigError for an experiment that cannot be planned.
   Lattice(std::vector<Way> ways, Limits limits, PlatformReader& platforms, std::string folder);
 
-  /// Prices the offers. Errors: ConfigError where no way to exchange has a closed form.
-  void price(const std::vector<const platforms::Offer*>& offers);
+  /// Prices the offers. `step`: called before each one with each way; what it throws ends the work. Errors:
+  /// ConfigError where no way to exchange has a closed form.
+  void price(
+      const std::vector<const platforms::Offer*>& offers, const std::function<void()>& step = [] {});
   const std::vector<Configuration>& configurations() const { return configurations_; }
   const std::vector<Excluded>& excluded() const { return excluded_; }
   const std::vector<Way>& ways() const { return ways_; }

@@ -51,8 +51,11 @@ std::vector<std::size_t> worth_living(const std::vector<Configuration>& all, con
 /// Configurations, and their outcomes with common fates.
 class Lives {
  public:
-  /// `numbers`: of configurations of the lattice, which must outlive this.
-  Lives(Lattice& lattice, std::vector<std::size_t> numbers, const Goal& goal, std::uint64_t seed);
+  /// `numbers`: of configurations of the lattice, which must outlive this. `step`: called before each life;
+  /// what it throws ends the work.
+  Lives(
+      Lattice& lattice, std::vector<std::size_t> numbers, const Goal& goal, std::uint64_t seed,
+      std::function<void()> step = [] {});
 
   /// Lives of each, until the two best differ or there are enough; few of those that cannot be chosen.
   /// `progress`: the share that is done.
@@ -92,6 +95,7 @@ class Lives {
   const Lattice& lattice_;
   Goal goal_;
   std::uint64_t seed_;
+  std::function<void()> step_;
   std::vector<std::size_t> numbers_;  ///< of the configurations
   std::vector<std::unique_ptr<PlannedJob>> jobs_;
   std::vector<bool> is_certain_, is_retired_;

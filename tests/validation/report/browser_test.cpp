@@ -306,7 +306,7 @@ nlohmann::json made_plan() {
             {"2", "2 x made/here/one/spot", "bsp", "-", "1 (0.9 to never)", "4 (3.6 to 4.4)", "+100 % cost"}}},
           {"shown", 1},
           {"changes", {{"price of a machine", "$0.5/h", "$0.8/h (+60 %)", "2 x made/here/one/spot, bsp"}}},
-          {"left_out", {{"3", "not in --regions"}}},
+          {"left_out", nlohmann::json::array({nlohmann::json::array({"3", "not in --regions"})})},
           {"ways", {"bsp", "ring"}},
           {"goal", {{"deadline_s", 9000.0}, {"budget", 3.0}}},
           {"estimates",

@@ -12,10 +12,13 @@
 #include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/commands/commands.hpp"
+#include "cli/commands/plan_curves.hpp"
 #include "cli/commands/plan_page.hpp"
 #include "cli/commands/plan_start.hpp"
 #include "cli/commands/plan_text.hpp"
@@ -48,6 +51,8 @@ struct PlanOptions {
   std::vector<std::string> regions;
   double confidence = 0.95;
   int most_machines = 16;
+  std::optional<double> target;  ///< accuracy
+  std::string curves;
   StartOptions start;
 };
 
@@ -87,6 +92,16 @@ std::vector<Way> ways_of(const PlanOptions& options, PlatformCache& platforms) {
   return ways;
 }
 
+Lattice::Limits limits_of(const PlanOptions& options, const std::vector<Way>& ways,
+                          const std::optional<PlanCurves>& curves) {
+  Lattice::Limits limits{.most_machines = options.most_machines, .regions = options.regions};
+  for (std::size_t way = 0; curves && way < ways.size(); ++way)
+    limits.targets.emplace_back(curves->of_ways[way], *options.target,
+                                ways[way].name.empty() ? ways[way].loaded.experiment.sync.algorithm
+                                                       : ways[way].name);
+  return limits;
+}
+
 void write_plan(const Lattice& lattice, const PlanResult& result) {
   const planning::Configuration& chosen = lattice.configurations()[result.lived.front().number];
   const Experiment experiment = lattice.experiment_of(chosen, "platform.xml");
@@ -124,14 +139,25 @@ int plan(const PlanOptions& options) {
   const auto step = [&signals] {
     if (const auto signal = signals.next()) throw Interrupted{*signal};
   };
+  std::vector<Way> ways = ways_of(options, platforms);
+  std::optional<PlanCurves> curves;
+  if (options.target) {
+    curves = read_curves(options.curves, ways);
+    if (!curves->reach(*options.target)) {
+      print_error(fmt::format("no accuracy curve reaches {:g}; the best one has {}", *options.target,
+                              curves->best()));
+      return exit_goal_missed;
+    }
+  }
   const ScratchFolder scratch(new_temporary_path("tandem-plan-"));
-  Lattice lattice(ways_of(options, platforms),
-                  {.most_machines = options.most_machines, .regions = options.regions}, platforms,
-                  scratch.path().string());
+  Lattice::Limits limits = limits_of(options, ways, curves);
+  Lattice lattice(std::move(ways), std::move(limits), platforms, scratch.path().string());
   const Experiment& first = lattice.ways().front().loaded.experiment;
   PlanResult result{.name = first.name,
                     .goal = goal,
                     .goal_text = goal_text(options),
+                    .target = options.target,
+                    .curves = curves ? curves->count() : 0,
                     .lived = {},
                     .sensitivity = {},
                     .offers = offers.chosen.size(),
@@ -182,6 +208,15 @@ void add_plan(CLI::App& app, int& exit_code) {
   command->add_option("--max-machines", options->most_machines, "Most machines of an offer")
       ->capture_default_str()
       ->check(CLI::Range(1, 190));
+  CLI::Option* const curves = command->add_option(
+      "--curves", options->curves,
+      "Results of this job with real mathematics, at any depth of this folder: their accuracies say how many "
+      "samples each way takes with so many workers");
+  curves->needs(command
+                    ->add_option("--target-accuracy", options->target,
+                                 "Accuracy until which is trained, instead of the samples of the experiment")
+                    ->check(CLI::Range(0.0, 1.0))
+                    ->needs(curves));
   add_start_options(*command, options->start);
   command->footer(
       "The samples of the experiment are trained by any number of workers. Its variants are the ways to "

@@ -64,10 +64,9 @@ json changes_of(const Lattice& lattice, const PlanResult& result) {
 }
 
 std::string question_of(const Lattice& lattice, const PlanResult& result) {
-  const std::string samples = with_separators(lattice.samples());
-  if (result.goal_text.empty())
-    return fmt::format("Which machines train {} samples at the least cost?", samples);
-  return fmt::format("Which machines train {} samples within {} at the least cost? Confidence: {:g}.", samples,
+  const std::string work = work_text(lattice, result);
+  if (result.goal_text.empty()) return fmt::format("Which machines train {} at the least cost?", work);
+  return fmt::format("Which machines train {} within {} at the least cost? Confidence: {:g}.", work,
                      result.goal_text, result.goal.confidence);
 }
 

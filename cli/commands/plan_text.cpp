@@ -169,6 +169,11 @@ std::string way_text(const Lattice& lattice, const Configuration& of) {
   return way.name.empty() ? way.loaded.experiment.sync.algorithm : way.name;
 }
 
+std::string work_text(const Lattice& lattice, const PlanResult& result) {
+  if (!result.target) return with_separators(lattice.samples()) + " samples";
+  return fmt::format("until accuracy {:g} (samples as in {} trained jobs)", *result.target, result.curves);
+}
+
 std::vector<std::vector<std::string>> plan_rows(const Lattice& lattice, const PlanResult& result,
                                                 std::size_t most) {
   std::vector<std::vector<std::string>> rows = {
@@ -196,10 +201,11 @@ std::map<std::string, int> reasons_of_excluded(const Lattice& lattice) {
 }
 
 std::vector<std::string> plan_work(const Lattice& lattice, const PlanResult& result) {
-  return {fmt::format("{}: {} samples, {} per worker and step; more workers do fewer rounds, and what that "
-                      "does to accuracy is not planned",
-                      result.name, with_separators(lattice.samples()),
-                      lattice.ways().front().loaded.experiment.workload.batch),
+  return {fmt::format("{}: {}, {} per worker and step; {}", result.name, work_text(lattice, result),
+                      lattice.ways().front().loaded.experiment.workload.batch,
+                      result.target ? "departures are assumed to change no accuracy"
+                                    : "more workers do fewer rounds, and what that does to accuracy is not "
+                                      "planned"),
           fmt::format("{} configurations of {} offers priced in closed form in {}; {} of them lived through "
                       "{} times with common fates; figures: {} fresh lives",
                       with_separators(static_cast<std::int64_t>(lattice.configurations().size())),
@@ -258,6 +264,7 @@ nlohmann::json plan_document(const Lattice& lattice, const PlanResult& result) {
     rows.push_back({{"offer", of.offer->name()},
                     {"machines", of.machines},
                     {"way", way_text(lattice, of)},
+                    {"samples", of.samples},
                     {"rounds", of.rounds},
                     {"round_s", of.round.count()},
                     {"commit_every", of.interval},
@@ -283,7 +290,8 @@ nlohmann::json plan_document(const Lattice& lattice, const PlanResult& result) {
   const Sensitivity& found = result.sensitivity;
   const auto known = [](const auto& value) { return value ? nlohmann::json(*value) : nlohmann::json(); };
   return {{"is_met", result.is_met},
-          {"samples", lattice.samples()},
+          {"samples", result.target ? nlohmann::json() : nlohmann::json(lattice.samples())},
+          {"target_accuracy", known(result.target)},
           {"configurations", lattice.configurations().size()},
           {"draws", result.draws},
           {"resamples", result.resamples},

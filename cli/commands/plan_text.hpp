@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,8 @@ struct PlanResult {
   std::string name;
   planning::Goal goal;
   std::string goal_text;  ///< as it was given; empty: none
+  std::optional<double> target{};  ///< accuracy until which is trained; none: the samples of the experiment
+  std::size_t curves = 0;          ///< that say how many samples that takes
   std::vector<planning::LivedConfiguration>
       lived{};  ///< the chosen one first, then those that meet the goal by cost
   bool is_met = false;
@@ -30,6 +33,9 @@ struct PlanResult {
 /// "16 x azure/westus3/Standard_NC4as_T4_v3/spot", and the name of its way to exchange.
 std::string machines_text(const planning::Configuration& of);
 std::string way_text(const planning::Lattice& lattice, const planning::Configuration& of);
+
+/// "2,562,334 samples", or "until accuracy 0.9 (samples as in 5 trained jobs)": how much is trained.
+std::string work_text(const planning::Lattice& lattice, const PlanResult& result);
 
 /// The table of those that were lived through, at most so many. The first row has the names of the columns,
 /// and the last column says why a configuration lost.

@@ -399,6 +399,64 @@ TEST_F(Plan, OffersOfUnknownProvidersLeaveTheCloudToSkyPilot) {
   EXPECT_THAT(text, HasSubstr("image_id: \"docker:registry/tandem:1\""));
 }
 
+// ---- Until an accuracy ----
+
+/// Results of the job with one and two workers, with made accuracies.
+class AccuratePlan : public Plan {
+ protected:
+  AccuratePlan() {
+    add_curve("one", "--set placement.workers=[worker-1]", {{300, 0.5}, {600, 0.9}, {900, 0.92}});
+    add_curve("two", "", {{900, 0.91}});
+  }
+  void add_curve(const std::string& name, const std::string& settings,
+                 const std::vector<std::pair<int, double>>& points) const {
+    const auto result = line_.tandem("simulate job.yaml --fidelity priced --set transience.lifetime=never --set "
+                                     "'transience.options={}' --out curves/" +
+                                     name + " " + settings);
+    ASSERT_EQ(result.exit_code, 0) << result.output;
+    json document = summary("curves/" + name);
+    document["evaluations"] = json::array();
+    for (const auto& [samples, accuracy] : points)
+      document["evaluations"].push_back({{"round", samples / 32},
+                                         {"samples", samples},
+                                         {"checkpoint_time_s", 1.0},
+                                         {"time_s", 1.0},
+                                         {"accuracy", accuracy},
+                                         {"loss", 1.0}});
+    line_.write("curves/" + name + "/summary.json", document.dump());
+  }
+};
+
+/// 600 samples by one worker and 900 by two are 19 rounds of 32 and 15 of 64. Nothing is known of three.
+TEST_F(AccuratePlan, TrainsAsManySamplesAsItsCurvesTook) {
+  const std::string target = "' --curves curves --target-accuracy 0.9 --max-machines ";
+  const json one = plan(": one on-demand" + target + "1").at("rows").at(0);
+  EXPECT_EQ(one.at("samples"), 600);
+  EXPECT_EQ(one.at("rounds"), 19);
+  const json found = plan(": one on-demand" + target + "3 --deadline 2.5s");
+  EXPECT_EQ(found.at("configurations"), 2);
+  const json& two = found.at("rows").at(0);
+  EXPECT_EQ(two.at("machines"), 2);
+  EXPECT_EQ(two.at("samples"), 900);
+  EXPECT_EQ(two.at("rounds"), 15);
+  EXPECT_THAT(read("out/table.csv"),
+              HasSubstr("3 x made/here/one/on-demand,,,,,,,,,,,,,,,,no accuracy curve of bsp with so many workers "
+                        "(curves: 1 to 2)"));
+  EXPECT_THAT(read("out/experiment.yaml"), HasSubstr("rounds: 15"));
+}
+
+TEST_F(AccuratePlan, AnAccuracyThatNoCurveReachesIsNamedWithTheNearest) {
+  const auto late = line_.tandem("plan job.yaml --offers offers.csv --curves curves --target-accuracy 0.95 --out out");
+  EXPECT_EQ(late.exit_code, 3) << late.output;
+  EXPECT_THAT(late.output, HasSubstr("no accuracy curve reaches 0.95; the best one has 0.92 after 900 samples "
+                                     "(curves/one, 1 workers)"));
+  EXPECT_FALSE(std::filesystem::exists(line_.folder() / "out"));
+  const auto other = line_.tandem(
+      "plan job.yaml --offers offers.csv --curves curves --target-accuracy 0.9 --set workload.batch=16 --out out");
+  EXPECT_EQ(other.exit_code, 2);
+  EXPECT_THAT(other.output, HasSubstr("found others: curves/one has workload.batch 32, not 16"));
+}
+
 // ---- Bad input, and an early end ----
 
 /// Neither results nor the platforms that were priced remain.

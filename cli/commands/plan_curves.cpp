@@ -62,8 +62,8 @@ std::string PlanCurves::best() const {
     for (const AccuracyCurve& curve : curves)
       if (most == nullptr || best_of(curve).accuracy > best_of(*most).accuracy) most = &curve;
   const AccuracyCurve::Point point = best_of(*most);
-  return fmt::format("{} after {} samples ({}, {} workers)", three_digits(point.accuracy),
-                     with_separators(point.samples), most->source, most->workers);
+  return fmt::format("{} after {} samples ({}, {} worker{})", three_digits(point.accuracy),
+                     with_separators(point.samples), most->source, most->workers, most->workers == 1 ? "" : "s");
 }
 
 bool PlanCurves::reach(double target) const {

@@ -449,7 +449,7 @@ TEST_F(AccuratePlan, AnAccuracyThatNoCurveReachesIsNamedWithTheNearest) {
   const auto late = line_.tandem("plan job.yaml --offers offers.csv --curves curves --target-accuracy 0.95 --out out");
   EXPECT_EQ(late.exit_code, 3) << late.output;
   EXPECT_THAT(late.output, HasSubstr("no accuracy curve reaches 0.95; the best one has 0.92 after 900 samples "
-                                     "(curves/one, 1 workers)"));
+                                     "(curves/one, 1 worker)"));
   EXPECT_FALSE(std::filesystem::exists(line_.folder() / "out"));
   const auto other = line_.tandem(
       "plan job.yaml --offers offers.csv --curves curves --target-accuracy 0.9 --set workload.batch=16 --out out");

@@ -96,9 +96,9 @@ Lattice::Limits limits_of(const PlanOptions& options, const std::vector<Way>& wa
                           const std::optional<PlanCurves>& curves) {
   Lattice::Limits limits{.most_machines = options.most_machines, .regions = options.regions};
   for (std::size_t way = 0; curves && way < ways.size(); ++way)
-    limits.targets.emplace_back(curves->of_ways[way], *options.target,
-                                ways[way].name.empty() ? ways[way].loaded.experiment.sync.algorithm
-                                                       : ways[way].name);
+    limits.targets.emplace_back(
+        curves->of_ways[way], *options.target,
+        ways[way].name.empty() ? ways[way].loaded.experiment.sync.algorithm : ways[way].name);
   return limits;
 }
 

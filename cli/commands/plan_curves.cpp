@@ -19,12 +19,24 @@ using nlohmann::json;
 using planning::AccuracyCurve;
 
 /// Keys that decide how accurate a model is after so many samples of so many workers.
-constexpr std::array keys = {"workload/model",        "workload/dataset",       "workload/dataset_options",
-                             "workload/train_samples", "workload/test_samples",  "workload/image_size",
-                             "workload/batch",         "workload/initial",       "workload/precision",
-                             "sync/algorithm",         "sync/options",           "sync/compression",
-                             "sync/compression_options", "data/split",           "data/split_options",
-                             "data/sampling",          "data/sampling_options",  "data/augment",
+constexpr std::array keys = {"workload/model",
+                             "workload/dataset",
+                             "workload/dataset_options",
+                             "workload/train_samples",
+                             "workload/test_samples",
+                             "workload/image_size",
+                             "workload/batch",
+                             "workload/initial",
+                             "workload/precision",
+                             "sync/algorithm",
+                             "sync/options",
+                             "sync/compression",
+                             "sync/compression_options",
+                             "data/split",
+                             "data/split_options",
+                             "data/sampling",
+                             "data/sampling_options",
+                             "data/augment",
                              "optimizer"};
 
 /// "workload.batch 32, not 64": the first key in which a trained job is another one; empty: none.
@@ -63,13 +75,14 @@ std::string PlanCurves::best() const {
       if (most == nullptr || best_of(curve).accuracy > best_of(*most).accuracy) most = &curve;
   const AccuracyCurve::Point point = best_of(*most);
   return fmt::format("{} after {} samples ({}, {} worker{})", three_digits(point.accuracy),
-                     with_separators(point.samples), most->source, most->workers, most->workers == 1 ? "" : "s");
+                     with_separators(point.samples), most->source, most->workers,
+                     most->workers == 1 ? "" : "s");
 }
 
 bool PlanCurves::reach(double target) const {
   return std::ranges::any_of(of_ways, [&](const auto& curves) {
-    return std::ranges::any_of(curves,
-                               [&](const AccuracyCurve& curve) { return reached(curve, target).has_value(); });
+    return std::ranges::any_of(
+        curves, [&](const AccuracyCurve& curve) { return reached(curve, target).has_value(); });
   });
 }
 
@@ -78,7 +91,8 @@ PlanCurves read_curves(const std::string& folder, const std::vector<planning::Wa
     if (const auto& optimizer = way.loaded.experiment.optimizer;
         optimizer.schedule == RateDecay::cosine && optimizer.cosine_rounds == 0)
       throw ConfigError(
-          "optimizer.cosine_rounds: expected a number with --curves, because the rates of a job of other length "
+          "optimizer.cosine_rounds: expected a number with --curves, because the rates of a job of other "
+          "length "
           "are others, found '0'");
   PlanCurves found{.of_ways = std::vector<std::vector<AccuracyCurve>>(ways.size()), .unlike = {}};
   for (const auto& row : validation::list_results(folder).results) {

@@ -47,10 +47,10 @@ json changes_of(const Lattice& lattice, const PlanResult& result) {
       const Configuration& next = lattice.configurations()[*found.then];
       then = machines_text(next) + ", " + way_text(lattice, next);
     }
-    rows.push_back({"price of a machine", fmt::format("${}/h", three_digits(price)),
-                    fmt::format("${}/h ({})", three_digits(price * *found.dearer),
-                                signed_percent(*found.dearer - 1.0)),
-                    then});
+    rows.push_back(
+        {"price of a machine", fmt::format("${}/h", three_digits(price)),
+         fmt::format("${}/h ({})", three_digits(price * *found.dearer), signed_percent(*found.dearer - 1.0)),
+         then});
   }
   if (found.slower)
     rows.push_back(
@@ -78,28 +78,30 @@ json plan_page_document(const Lattice& lattice, const PlanResult& result) {
   json ways = json::array(), left_out = json::array();
   for (std::size_t way = 0; way < lattice.ways().size(); ++way)
     ways.push_back(way_text(lattice, {.way = way}));
-  for (const auto& [why, count] : reasons_of_excluded(lattice)) left_out.push_back({std::to_string(count), why});
+  for (const auto& [why, count] : reasons_of_excluded(lattice))
+    left_out.push_back({std::to_string(count), why});
   json goal = json::object();
   if (result.goal.deadline) goal["deadline_s"] = result.goal.deadline->count();
   if (result.goal.budget) goal["budget"] = result.goal.budget->dollars();
-  return {{"title", result.name},
-          {"question", question_of(lattice, result)},
-          {"answer", fmt::format("{}{}, {}: {} h and ${}, median and 90 % of the lives",
-                                 result.is_met ? "" : "None; the nearest: ", best[1], best[2], best[4], best[5])},
-          {"points", plan_facts(lattice, result)},
-          {"work", plan_work(lattice, result)},
-          {"assumptions", plan_assumptions(lattice, result)},
-          {"is_met", result.is_met},
-          {"columns", rows.front()},
-          {"table", std::vector(rows.begin() + 1, rows.end())},
-          {"shown", planning::fine_rows},
-          {"changes", changes_of(lattice, result)},
-          {"left_out", std::move(left_out)},
-          {"ways", std::move(ways)},
-          {"goal", std::move(goal)},
-          {"estimates", estimates_of(lattice)},
-          {"results", plan_document(lattice, result).at("rows")},
-          {"command", command_line()}};
+  return {
+      {"title", result.name},
+      {"question", question_of(lattice, result)},
+      {"answer", fmt::format("{}{}, {}: {} h and ${}, median and 90 % of the lives",
+                             result.is_met ? "" : "None; the nearest: ", best[1], best[2], best[4], best[5])},
+      {"points", plan_facts(lattice, result)},
+      {"work", plan_work(lattice, result)},
+      {"assumptions", plan_assumptions(lattice, result)},
+      {"is_met", result.is_met},
+      {"columns", rows.front()},
+      {"table", std::vector(rows.begin() + 1, rows.end())},
+      {"shown", planning::fine_rows},
+      {"changes", changes_of(lattice, result)},
+      {"left_out", std::move(left_out)},
+      {"ways", std::move(ways)},
+      {"goal", std::move(goal)},
+      {"estimates", estimates_of(lattice)},
+      {"results", plan_document(lattice, result).at("rows")},
+      {"command", command_line()}};
 }
 
 }  // namespace tandem::cli

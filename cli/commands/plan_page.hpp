@@ -1,4 +1,5 @@
-// The page of a plan: cost against time of the configurations, why each lost, and what would change the choice.
+// The page of a plan: cost against time of the configurations, why each lost, and what would change the
+// choice.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

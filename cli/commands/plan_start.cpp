@@ -33,13 +33,12 @@ struct Cloud {
   std::string_view provider, of_skypilot;
   std::string_view spot_label{}, spot_value{};
 };
-constexpr std::array<Cloud, 6> clouds = {
-    {{"aws", "aws", "eks.amazonaws.com/capacityType", "SPOT"},
-     {"azure", "azure", "kubernetes.azure.com/scalesetpriority", "spot"},
-     {"gcp", "gcp", "cloud.google.com/gke-spot", "true"},
-     {"lambda", "lambda"},
-     {"runpod", "runpod"},
-     {"digitalocean", "do"}}};
+constexpr std::array<Cloud, 6> clouds = {{{"aws", "aws", "eks.amazonaws.com/capacityType", "SPOT"},
+                                          {"azure", "azure", "kubernetes.azure.com/scalesetpriority", "spot"},
+                                          {"gcp", "gcp", "cloud.google.com/gke-spot", "true"},
+                                          {"lambda", "lambda"},
+                                          {"runpod", "runpod"},
+                                          {"digitalocean", "do"}}};
 
 const Cloud* cloud_of(const platforms::Offer& offer) {
   const auto found = std::ranges::find(clouds, offer.provider, &Cloud::provider);
@@ -114,11 +113,12 @@ Texts remarks_of(const Lattice& lattice, const PlanResult& result, const platfor
   const auto rows = plan_rows(lattice, result, 1);
   const auto& best = rows[1];
   Texts remarks = {
-      fmt::format("Written by tandem plan: {}, {}: {} h, ${} (5 to 95 %), without waiting for machines", best[1],
-                  best[2], best[4], best[5])};
+      fmt::format("Written by tandem plan: {}, {}: {} h, ${} (5 to 95 %), without waiting for machines",
+                  best[1], best[2], best[4], best[5])};
   if (!job.real_math())
     remarks.emplace_back(
-        "workload.math is modelled: devices are emulated, and nothing is learnt (workload.math: real trains)");
+        "workload.math is modelled: devices are emulated, and nothing is learnt (workload.math: real "
+        "trains)");
   else
     remarks.push_back("The data set of the experiment (" + job.spec().experiment.workload.dataset +
                       ") has to be on every machine");
@@ -147,7 +147,8 @@ Texts mapping_of(const Start& start, bool with_others_on_first) {
                      static_cast<int>(number % static_cast<std::size_t>(start.offer.count))});
   }
   Texts entries;
-  for (const auto& entry : machines::mapping_entries(all)) entries.push_back(entry.hosts + "=" + entry.machines);
+  for (const auto& entry : machines::mapping_entries(all))
+    entries.push_back(entry.hosts + "=" + entry.machines);
   return entries;
 }
 
@@ -171,7 +172,8 @@ std::string run_lines(const Start& start, const std::vector<ScriptNode>& nodes, 
   return fmt::format(
              "machines=({}{})\n"
              "restart=0\n"
-             "while [ -e \"$out$([ $restart = 0 ] || echo .$restart)\" ]; do restart=$((restart + 1)); done\n",
+             "while [ -e \"$out$([ $restart = 0 ] || echo .$restart)\" ]; do restart=$((restart + 1)); "
+             "done\n",
              hosts, map_lines(nodes)) +
          resuming_run("tandem", words, commits ? " --grace 30" : "");
 }
@@ -217,8 +219,8 @@ std::string skypilot_task(Start start) {
              "run: |\n"
              "{}",
              start.name, nodes.size(), quoted(start.folder), where,
-             quoted(fmt::format("{}:{}", accelerator_of(start.offer), start.offer.count)), start.offer.is_spot,
-             quoted("docker:" + start.image), indented(run, 2));
+             quoted(fmt::format("{}:{}", accelerator_of(start.offer), start.offer.count)),
+             start.offer.is_spot, quoted("docker:" + start.image), indented(run, 2));
 }
 
 /// Labels that Kubernetes gives the nodes of the offer.
@@ -298,7 +300,8 @@ std::string mpi_job(Start start, const Lattice& lattice) {
              "              env:\n"
              "                # Pods are new hosts each time, and the folder of the key cannot be written.\n"
              "                - name: OMPI_MCA_plm_rsh_agent\n"
-             "                  value: ssh -o BatchMode=yes -o ConnectTimeout=10 -o StrictHostKeyChecking=no -o "
+             "                  value: ssh -o BatchMode=yes -o ConnectTimeout=10 -o StrictHostKeyChecking=no "
+             "-o "
              "UserKnownHostsFile=/dev/null -o LogLevel=ERROR\n"
              "              volumeMounts:\n"
              "                - {{name: plan, mountPath: /plan}}\n"
@@ -320,7 +323,8 @@ std::string mpi_job(Start start, const Lattice& lattice) {
              "                limits:\n"
              "                  nvidia.com/gpu: {5}\n"
              "{6}",
-             start.name, slots, quoted(start.image), indented(run, 18), nodes.size(), start.offer.count, labels);
+             start.name, slots, quoted(start.image), indented(run, 18), nodes.size(), start.offer.count,
+             labels);
 }
 
 /// "01:23:00", not less than a minute.
@@ -381,7 +385,8 @@ std::string start_text(const Lattice& lattice, const PlanResult& result, const S
   const std::string image = options.image.empty() ? "FILL-IN/tandem" : options.image;
   if (options.image.empty() && !options.sbatch.is_wanted) {
     const std::string fill_in =
-        "FILL-IN/tandem stands for an image with Tandem, openssh-server and, to compute on GPUs, CUDA (--image; "
+        "FILL-IN/tandem stands for an image with Tandem, openssh-server and, to compute on GPUs, CUDA "
+        "(--image; "
         "runtime/containers/README.md)";
     remarks.push_back(fill_in);
     print_note(fill_in);

@@ -1,6 +1,7 @@
-// What starts the choice of a plan elsewhere: a script for Slurm, a task of SkyPilot, or a job of Kubeflow's MPI
-// operator. Sources: SkyPilot's reference of its YAML files, https://docs.skypilot.co/en/latest/reference; the
-// types of kubeflow.org/v2beta1 in https://github.com/kubeflow/mpi-operator.
+// What starts the choice of a plan elsewhere: a script for Slurm, a task of SkyPilot, or a job of Kubeflow's
+// MPI operator. Sources: SkyPilot's reference of its YAML files,
+// https://docs.skypilot.co/en/latest/reference; the types of kubeflow.org/v2beta1 in
+// https://github.com/kubeflow/mpi-operator.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -140,15 +140,14 @@ std::string unpriced_text(const Lattice& lattice) {
 /// That no way meets the goal, and what the nearest one costs.
 std::string nearest_text(const PlanResult& result) {
   const planning::Figures& nearest = result.lived.front().figures;
-  std::string text =
-      fmt::format("No way meets {} with confidence {:g}. The nearest costs {} and takes {} in the mean",
-                  result.goal_text, result.goal.confidence, dollars(nearest.mean_cost),
-                  seconds_text(nearest.mean_time_s));
+  std::string text = fmt::format(
+      "No way meets {} with confidence {:g}. The nearest costs {} and takes {} in the mean", result.goal_text,
+      result.goal.confidence, dollars(nearest.mean_cost), seconds_text(nearest.mean_time_s));
   double cheapest = nearest.mean_cost;
   for (const auto& lived : result.lived) cheapest = std::min(cheapest, lived.figures.mean_cost);
   if (result.goal.budget && result.goal.budget->dollars() < cheapest)
-    text += fmt::format("; the budget buys {} of the samples",
-                        percent(result.goal.budget->dollars() / cheapest));
+    text +=
+        fmt::format("; the budget buys {} of the samples", percent(result.goal.budget->dollars() / cheapest));
   return text;
 }
 
@@ -209,8 +208,8 @@ std::vector<std::string> plan_work(const Lattice& lattice, const PlanResult& res
           fmt::format("{} configurations of {} offers priced in closed form in {}; {} of them lived through "
                       "{} times with common fates; figures: {} fresh lives",
                       with_separators(static_cast<std::int64_t>(lattice.configurations().size())),
-                      with_separators(static_cast<std::int64_t>(result.offers)), seconds_text(result.priced_s),
-                      result.lived.size(), result.draws, fresh_text(result))};
+                      with_separators(static_cast<std::int64_t>(result.offers)),
+                      seconds_text(result.priced_s), result.lived.size(), result.draws, fresh_text(result))};
 }
 
 std::vector<std::string> plan_facts(const Lattice& lattice, const PlanResult& result) {
@@ -242,15 +241,16 @@ std::vector<std::string> plan_assumptions(const Lattice& lattice, const PlanResu
 }
 
 std::string plan_text(const Lattice& lattice, const PlanResult& result) {
-  std::string text = lines_of(plan_work(lattice, result)) + '\n' +
-                     table_text(plan_rows(lattice, result, most_rows)) + '\n';
+  std::string text =
+      lines_of(plan_work(lattice, result)) + '\n' + table_text(plan_rows(lattice, result, most_rows)) + '\n';
   for (const auto& [why, count] : reasons_of_excluded(lattice))
     text += fmt::format("  left out, {}: {}\n", count, why);
   text += lines_of(plan_facts(lattice, result)) + lines_of(plan_assumptions(lattice, result));
-  return text + fmt::format(
-                    "Wrote {0}/experiment.yaml, {0}/platform.xml, {0}/table.csv, {0}/front.html. Next: tandem "
-                    "simulate {0}/experiment.yaml\n",
-                    result.folder);
+  return text +
+         fmt::format(
+             "Wrote {0}/experiment.yaml, {0}/platform.xml, {0}/table.csv, {0}/front.html. Next: tandem "
+             "simulate {0}/experiment.yaml\n",
+             result.folder);
 }
 
 nlohmann::json plan_document(const Lattice& lattice, const PlanResult& result) {

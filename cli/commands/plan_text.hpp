@@ -17,7 +17,7 @@ namespace tandem::cli {
 struct PlanResult {
   std::string name;
   planning::Goal goal;
-  std::string goal_text;  ///< as it was given; empty: none
+  std::string goal_text;           ///< as it was given; empty: none
   std::optional<double> target{};  ///< accuracy until which is trained; none: the samples of the experiment
   std::size_t curves = 0;          ///< that say how many samples that takes
   std::vector<planning::LivedConfiguration>
@@ -44,8 +44,8 @@ std::vector<std::vector<std::string>> plan_rows(const planning::Lattice& lattice
 /// Why offers were left out, with their numbers.
 std::map<std::string, int> reasons_of_excluded(const planning::Lattice& lattice);
 
-// Sentences: what was planned and searched; what the choice costs, what limits it and what would change it; on
-// what the figures rest.
+// Sentences: what was planned and searched; what the choice costs, what limits it and what would change it;
+// on what the figures rest.
 std::vector<std::string> plan_work(const planning::Lattice& lattice, const PlanResult& result);
 std::vector<std::string> plan_facts(const planning::Lattice& lattice, const PlanResult& result);
 std::vector<std::string> plan_assumptions(const planning::Lattice& lattice, const PlanResult& result);

@@ -15,9 +15,9 @@ namespace tandem::cli {
 
 struct RunSbatchOptions {
   SbatchOptions sbatch;
-  std::optional<int> gpus;  ///< of a node; none: as many as its hosts use
-  std::optional<int> cpus;  ///< of a node: limit of its ranks with --map auto; none: any number
-  double grace_s = 0.0;     ///< see --grace; 0: no time for a commit before the end
+  std::optional<int> gpus;                ///< of a node; none: as many as its hosts use
+  std::optional<int> cpus;                ///< of a node: limit of its ranks with --map auto; none: any number
+  double grace_s = 0.0;                   ///< see --grace; 0: no time for a commit before the end
   std::vector<std::string> remarks = {};  ///< comments of the script, a line each
 };
 

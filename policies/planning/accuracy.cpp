@@ -57,7 +57,8 @@ std::int64_t SamplesToTarget::with(int workers) const {
   const auto below = std::prev(above);
   const double low = *reaching(below).samples;
   const auto log_of = [](int count) { return std::log(static_cast<double>(count)); };
-  const double part = (log_of(workers) - log_of(below->first)) / (log_of(above->first) - log_of(below->first));
+  const double part =
+      (log_of(workers) - log_of(below->first)) / (log_of(above->first) - log_of(below->first));
   return std::llround(std::exp(std::log(low) + part * (std::log(high) - std::log(low))));
 }
 

@@ -2,7 +2,6 @@
 // simulation of the files that it writes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
@@ -223,8 +222,9 @@ const std::vector<SchemaField>& skypilot_schema() {
       {"setup", schema_text},
       {"run", schema_text},
       {"resources", ""},
-      {"resources|cloud", "aws|azure|gcp|ibm|lambda|scp|oci|kubernetes|runpod|vast|vsphere|cudo|fluidstack|"
-                          "paperspace|do|nebius|ssh|hyperbolic"},
+      {"resources|cloud",
+       "aws|azure|gcp|ibm|lambda|scp|oci|kubernetes|runpod|vast|vsphere|cudo|fluidstack|"
+       "paperspace|do|nebius|ssh|hyperbolic"},
       {"resources|region", schema_text},
       {"resources|zone", schema_text},
       {"resources|instance_type", schema_text},
@@ -306,14 +306,17 @@ std::string offer_of_two(const std::string& provider, const std::string& kind) {
 /// Run by bash with `before`, and with words printed where a job would begin.
 std::string words_of_script(const CommandLine& line, const std::string& script, const std::string& before) {
   line.write("script", script);
-  return line.shell(before + " sed 's|/etc/mpi/hostfile|hostfile|; s/^exec [^ ]*/exec printf \"%s \"/' script | "
-                             "HOME=$PWD bash")
+  return line
+      .shell(before +
+             " sed 's|/etc/mpi/hostfile|hostfile|; s/^exec [^ ]*/exec printf \"%s \"/' script | "
+             "HOME=$PWD bash")
       .output;
 }
 
 TEST_F(Plan, ATaskOfSkyPilotConformsToItsSchemaAndStartsAllMachines) {
   line_.write("offers.csv", offer_of_two("azure", "spot"));
-  const std::string text = printed("--offers offers.csv --max-machines 2 --print-skypilot --set stop.rounds=40");
+  const std::string text =
+      printed("--offers offers.csv --max-machines 2 --print-skypilot --set stop.rounds=40");
   const YAML::Node task = YAML::Load(text);
   EXPECT_THAT(schema_problems(task, skypilot_schema()), ::testing::IsEmpty()) << text;
   const YAML::Node resources = task["resources"];
@@ -333,8 +336,9 @@ TEST_F(Plan, ATaskOfSkyPilotConformsToItsSchemaAndStartsAllMachines) {
   EXPECT_EQ(task["num_nodes"].as<int>(), machines);
   const std::string nodes = machines == 1 ? "10.0.0.1" : "10.0.0.1,10.0.0.2";
   const std::string spaced = machines == 1 ? "10.0.0.1" : "10.0.0.1 10.0.0.2";
-  const std::string words = words_of_script(line_, task["run"].as<std::string>(),
-                                            "export SKYPILOT_NODE_RANK=0 SKYPILOT_NODE_IPS='" + spaced + "';");
+  const std::string words =
+      words_of_script(line_, task["run"].as<std::string>(),
+                      "export SKYPILOT_NODE_RANK=0 SKYPILOT_NODE_IPS='" + spaced + "';");
   EXPECT_THAT(words, HasSubstr("run experiment.yaml --set transience.lifetime=never --set "
                                "transience.options={} --out " +
                                line_.folder().string() + "/results --force"));
@@ -370,8 +374,10 @@ TEST_F(Plan, AnMpiJobConformsToItsSchemaAndBringsItsFiles) {
   line_.write("hostfile", "tandem-job-worker-0.tandem-job.default.svc slots=3\n");
   const std::string script =
       replicas["Launcher"]["template"]["spec"]["containers"][0]["args"][0].as<std::string>();
-  EXPECT_THAT(words_of_script(line_, script, ""),
-              HasSubstr("--hostfile hostfile --map machine-1-[1-2]=tandem-job-worker-0.tandem-job.default.svc:[0-1] "));
+  EXPECT_THAT(
+      words_of_script(line_, script, ""),
+      HasSubstr(
+          "--hostfile hostfile --map machine-1-[1-2]=tandem-job-worker-0.tandem-job.default.svc:[0-1] "));
 }
 
 /// As a job of several hosts on a node (tests/cli/sbatch_test.cpp): here nodes, time and remarks.
@@ -386,7 +392,9 @@ TEST_F(Plan, AScriptForSlurmHasANodeForEachMachine) {
   // Twice 400 rounds of 0.15 s and more.
   EXPECT_THAT(text, HasSubstr("#SBATCH --time=00:0"));
   EXPECT_THAT(text, HasSubstr("# Written by tandem plan: 1 x made/westus3"));
-  EXPECT_EQ(line_.shell("\"$TANDEM\" plan job.yaml --offers offers.csv --print-sbatch --print-mpijob").exit_code, 2);
+  EXPECT_EQ(
+      line_.shell("\"$TANDEM\" plan job.yaml --offers offers.csv --print-sbatch --print-mpijob").exit_code,
+      2);
 }
 
 /// Names of SkyPilot: a provider without one, and those of GPUs.
@@ -410,9 +418,10 @@ class AccuratePlan : public Plan {
   }
   void add_curve(const std::string& name, const std::string& settings,
                  const std::vector<std::pair<int, double>>& points) const {
-    const auto result = line_.tandem("simulate job.yaml --fidelity priced --set transience.lifetime=never --set "
-                                     "'transience.options={}' --out curves/" +
-                                     name + " " + settings);
+    const auto result = line_.tandem(
+        "simulate job.yaml --fidelity priced --set transience.lifetime=never --set "
+        "'transience.options={}' --out curves/" +
+        name + " " + settings);
     ASSERT_EQ(result.exit_code, 0) << result.output;
     json document = summary("curves/" + name);
     document["evaluations"] = json::array();
@@ -439,20 +448,24 @@ TEST_F(AccuratePlan, TrainsAsManySamplesAsItsCurvesTook) {
   EXPECT_EQ(two.at("machines"), 2);
   EXPECT_EQ(two.at("samples"), 900);
   EXPECT_EQ(two.at("rounds"), 15);
-  EXPECT_THAT(read("out/table.csv"),
-              HasSubstr("3 x made/here/one/on-demand,,,,,,,,,,,,,,,,no accuracy curve of bsp with so many workers "
-                        "(curves: 1 to 2)"));
+  EXPECT_THAT(
+      read("out/table.csv"),
+      HasSubstr("3 x made/here/one/on-demand,,,,,,,,,,,,,,,,no accuracy curve of bsp with so many workers "
+                "(curves: 1 to 2)"));
   EXPECT_THAT(read("out/experiment.yaml"), HasSubstr("rounds: 15"));
 }
 
 TEST_F(AccuratePlan, AnAccuracyThatNoCurveReachesIsNamedWithTheNearest) {
-  const auto late = line_.tandem("plan job.yaml --offers offers.csv --curves curves --target-accuracy 0.95 --out out");
+  const auto late =
+      line_.tandem("plan job.yaml --offers offers.csv --curves curves --target-accuracy 0.95 --out out");
   EXPECT_EQ(late.exit_code, 3) << late.output;
-  EXPECT_THAT(late.output, HasSubstr("no accuracy curve reaches 0.95; the best one has 0.92 after 900 samples "
-                                     "(curves/one, 1 worker)"));
+  EXPECT_THAT(late.output,
+              HasSubstr("no accuracy curve reaches 0.95; the best one has 0.92 after 900 samples "
+                        "(curves/one, 1 worker)"));
   EXPECT_FALSE(std::filesystem::exists(line_.folder() / "out"));
   const auto other = line_.tandem(
-      "plan job.yaml --offers offers.csv --curves curves --target-accuracy 0.9 --set workload.batch=16 --out out");
+      "plan job.yaml --offers offers.csv --curves curves --target-accuracy 0.9 --set workload.batch=16 --out "
+      "out");
   EXPECT_EQ(other.exit_code, 2);
   EXPECT_THAT(other.output, HasSubstr("found others: curves/one has workload.batch 32, not 16"));
 }
@@ -462,8 +475,10 @@ TEST_F(AccuratePlan, AnAccuracyThatNoCurveReachesIsNamedWithTheNearest) {
 /// Neither results nor the platforms that were priced remain.
 TEST_F(Plan, AnInterruptedPlanLeavesNothing) {
   const auto result = line_.shell(
-      "mkdir scratch; TMPDIR=$PWD/scratch \"$TANDEM\" plan job.yaml --offers offers.csv --set stop.rounds=400000 "
-      "--out out & run=$!; for i in $(seq 600); do sleep 0.05; ls scratch/*/0.xml > /dev/null 2>&1 && break; done; "
+      "mkdir scratch; TMPDIR=$PWD/scratch \"$TANDEM\" plan job.yaml --offers offers.csv --set "
+      "stop.rounds=400000 "
+      "--out out & run=$!; for i in $(seq 600); do sleep 0.05; ls scratch/*/0.xml > /dev/null 2>&1 && break; "
+      "done; "
       "kill -TERM $run; wait $run; code=$?; ls scratch; exit $code");
   EXPECT_EQ(result.exit_code, 128 + 15) << result.output;
   EXPECT_FALSE(std::filesystem::exists(line_.folder() / "out"));

@@ -24,9 +24,9 @@ namespace schema {
 inline bool matches(const std::string& path, const std::string& pattern) {
   std::string expression;
   for (const char letter : pattern)
-    expression += letter == '*'                                      ? std::string("[^|]+")
+    expression += letter == '*'                                            ? std::string("[^|]+")
                   : std::string("|[]./").find(letter) != std::string::npos ? std::string("\\") + letter
-                                                                     : std::string(1, letter);
+                                                                           : std::string(1, letter);
   return std::regex_match(path, std::regex(expression));
 }
 
@@ -52,9 +52,9 @@ inline void check(const YAML::Node& node, const std::string& path, const std::ve
     }
     if (node.IsScalar() == field->value.empty())
       problems.push_back(path + ": a scalar where none is expected, or none");
-    else if (node.IsScalar() && (field->value == schema_text
-                                     ? !is_text(node)
-                                     : !std::regex_match(node.Scalar(), std::regex(field->value))))
+    else if (node.IsScalar() &&
+             (field->value == schema_text ? !is_text(node)
+                                          : !std::regex_match(node.Scalar(), std::regex(field->value))))
       problems.push_back(path + ": '" + node.Scalar() + "', expected " + field->value);
   }
   if (node.IsSequence())

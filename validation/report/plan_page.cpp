@@ -55,8 +55,7 @@ Page page_of_plan(const json& document) {
   constexpr std::size_t height = 440, height_of_row = 34;
   page.add(
       AnswerBox{document.at("question"), document.at("answer"), document.at("points").get<Texts>()},
-      Heading{2, "Cost against time"},
-      Charts{{{"front", "Cost and time of one run of the job", height}}},
+      Heading{2, "Cost against time"}, Charts{{{"front", "Cost and time of one run of the job", height}}},
       Note{"Points are medians, bars reach from the 5th to the 95th percentile of lives of the job, and "
            "numbers are those of the table. The dashed curve is the front: no other configuration is both "
            "faster and cheaper. Grey points are estimates of configurations that were not lived through."},

@@ -248,7 +248,8 @@ void Lattice::exclude(const platforms::Offer& offer, int machines, std::size_t w
                        why});
 }
 
-std::optional<std::int64_t> Lattice::samples_of(const platforms::Offer& offer, int machines, std::size_t way) {
+std::optional<std::int64_t> Lattice::samples_of(const platforms::Offer& offer, int machines,
+                                                std::size_t way) {
   if (limits_.targets.empty()) return samples_;
   try {
     return limits_.targets[way].with(machines * offer.count);

@@ -23,17 +23,17 @@ TEST(Accuracy, TheFirstEvaluationCounts) {
 
 /// Repetitions by their mean; between 2 and 8 workers, 4 is in the middle on a logarithmic scale.
 TEST(Accuracy, SamplesFollowTheCurves) {
-  const SamplesToTarget samples({curve(2, {{100, 0.9}}), curve(8, {{400, 0.95}}), curve(2, {{50, 0.1}, {300, 0.9}})},
-                                0.9, "asp");
+  const SamplesToTarget samples(
+      {curve(2, {{100, 0.9}}), curve(8, {{400, 0.95}}), curve(2, {{50, 0.1}, {300, 0.9}})}, 0.9, "asp");
   EXPECT_EQ(samples.with(2), 200);
   EXPECT_EQ(samples.with(8), 400);
   EXPECT_EQ(samples.with(4), 283);  // sqrt(200 * 400)
 }
 
 TEST(Accuracy, OtherNumbersOfWorkersAreRefused) {
-  const SamplesToTarget samples({curve(2, {{100, 0.9}}), curve(4, {{100, 0.9}}), curve(4, {{100, 0.8}}),
-                                 curve(8, {{100, 0.92}})},
-                                0.9, "asp");
+  const SamplesToTarget samples(
+      {curve(2, {{100, 0.9}}), curve(4, {{100, 0.9}}), curve(4, {{100, 0.8}}), curve(8, {{100, 0.92}})}, 0.9,
+      "asp");
   const auto refusal = [&](int workers) -> std::string {
     try {
       samples.with(workers);

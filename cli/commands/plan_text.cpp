@@ -80,10 +80,16 @@ std::string table_text(const std::vector<std::vector<std::string>>& rows) {
 
 std::string costs_text(const LivedConfiguration& chosen, const std::string& what) {
   const double others = chosen.figures.mean_cost - chosen.workers_cost;
+  std::string interval;
+  if (chosen.figures.cost_error > 0.0)
+    interval = fmt::format(
+        " (95 % interval: ± {})",
+        percent(planning::errors_of_interval * chosen.figures.cost_error / chosen.figures.mean_cost));
   return fmt::format(
-      "{} costs {} in the mean: workers {}, other machines {}; useful {}, wasted {}, idle {}, waiting {}; {} "
+      "{} costs {} in the mean{}: workers {}, other machines {}; useful {}, wasted {}, idle {}, waiting {}; "
+      "{} "
       "departures",
-      what, dollars(chosen.figures.mean_cost), dollars(chosen.workers_cost), dollars(others),
+      what, dollars(chosen.figures.mean_cost), interval, dollars(chosen.workers_cost), dollars(others),
       dollars(chosen.uses.useful), dollars(chosen.uses.wasted), dollars(chosen.uses.idle),
       dollars(chosen.uses.waiting), three_digits(chosen.departures));
 }
@@ -274,6 +280,7 @@ nlohmann::json plan_document(const Lattice& lattice, const PlanResult& result) {
                     {"cost", band(figures.cost)},
                     {"mean_time_s", figures.mean_time_s},
                     {"mean_cost", figures.mean_cost},
+                    {"mean_cost_error", figures.cost_error},
                     {"workers_cost", lived.workers_cost},
                     {"uses",
                      {{"useful", lived.uses.useful},

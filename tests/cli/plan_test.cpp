@@ -98,6 +98,7 @@ TEST_F(Plan, MachinesThatStayCostTheirTime) {
   EXPECT_EQ(row.at("offer"), "made/here/one/on-demand");
   const int machines = row.at("machines");
   EXPECT_EQ(row.at("rounds").get<int>() * machines, 800);
+  EXPECT_THAT(read("out/front.html"), HasSubstr("made/here/one/on-demand, bsp: "));
   const double time_s = row.at("mean_time_s");
   EXPECT_NEAR(time_s, row.at("rounds").get<int>() * row.at("round_s").get<double>(), 1e-9 * time_s);
   EXPECT_NEAR(row.at("mean_cost").get<double>(),

@@ -190,7 +190,7 @@ LivedConfiguration Lives::fresh_of(std::size_t i, int most) const {
   for (int draws = is_certain_[i] ? 1 : first_draws;; draws *= 2) {
     while (lived.lives < draws) add();
     lived.figures = figures_of(outcomes, goal_, is_certain_[i]);
-    if (is_certain_[i] || draws >= most || are_fine(outcomes, lived.figures)) break;
+    if (is_certain_[i] || draws >= most || are_fine(lived.figures)) break;
   }
   const double each = 1.0 / lived.lives;
   lived.workers_cost *= each;
@@ -201,15 +201,9 @@ LivedConfiguration Lives::fresh_of(std::size_t i, int most) const {
 }
 
 /// It is known whether it meets the goal; and of one that does, what it costs.
-bool Lives::are_fine(const std::vector<Outcome>& outcomes, const Figures& figures) const {
-  if (is_hopeless(figures)) return true;
-  double squares = 0.0;
-  for (const Outcome& outcome : outcomes) {
-    const double apart = outcome.cost.dollars() - figures.mean_cost;
-    squares += apart * apart;
-  }
-  const auto n = static_cast<double>(outcomes.size());
-  return figures.meets_goal && std::sqrt(squares / (n * (n - 1))) <= fine_enough * figures.mean_cost;
+bool Lives::are_fine(const Figures& figures) const {
+  return is_hopeless(figures) ||
+         (figures.meets_goal && figures.cost_error <= fine_enough * figures.mean_cost);
 }
 
 /// The factor on the duration of rounds (above 1), or on the lives of machines (below 1), up to which the

@@ -87,7 +87,7 @@ class Lives {
   std::vector<int> chosen_in_resamples() const;
   /// At most so many lives.
   LivedConfiguration fresh_of(std::size_t i, int most) const;
-  bool are_fine(const std::vector<Outcome>& outcomes, const Figures& figures) const;
+  bool are_fine(const Figures& figures) const;
   std::optional<double> break_even(double priced::Change::*what) const;
   bool is_choice_with(const priced::Change& change) const;
   void find_dearer(const std::vector<LivedConfiguration>& lived, Sensitivity& found) const;

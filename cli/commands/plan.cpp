@@ -162,6 +162,7 @@ int plan(const PlanOptions& options) {
                     .sensitivity = {},
                     .offers = offers.chosen.size(),
                     .folder = options.job.out.empty() ? default_out(first.name, "plan") : options.job.out};
+  check_result_directory(result.folder, options.job.force);
   const auto began = std::chrono::steady_clock::now();
   lattice.price(offers.chosen, step);
   result.priced_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();

@@ -1,6 +1,6 @@
 // Draws the page of a plan: cost against time with bands, and what the mean cost of each configuration pays for.
 (() => {
-  const {report, color, shades, shade, axis, categories, element, make, legend, roundTicks, threeDigits} = tandem;
+  const {report, color, shades, shade, axis, categories, element, make, legend, threeDigits} = tandem;
   const {results, estimates, goal, ways, shown} = report;
   const grey = '#c3cad4', font = `12px ${Chart.defaults.font.family}`;
   const hours = seconds => seconds / 3600;
@@ -20,8 +20,17 @@
     const near = limit !== undefined && limit > least / 4 && limit < most * 4 ? [limit] : [];
     return [Math.min(least, ...near) / 1.3, Math.max(most, ...near) * 1.3];
   };
-  const logarithmic = (title, [min, max]) => axis(title, {
-    type: 'logarithmic', min, max, ticks: {callback: roundTicks(max / min), maxRotation: 0, autoSkipPadding: 12}});
+  /** Few enough to be read on a narrow screen. */
+  const roundValues = ([min, max]) => {
+    const digits = max / min > 2000 ? [1] : max / min < 8 ? [1, 1.5, 2, 3, 4, 5, 6, 8] : [1, 2, 5], values = [];
+    for (let power = 10 ** Math.floor(Math.log10(min)); power <= max; power *= 10)
+      values.push(...digits.map(digit => digit * power).filter(value => value >= min && value <= max));
+    return values;
+  };
+  const logarithmic = (title, range) => axis(title, {
+    type: 'logarithmic', min: range[0], max: range[1],
+    afterBuildTicks: scale => { scale.ticks = roundValues(range).map(value => ({value})); },
+    ticks: {autoSkip: false, maxRotation: 0, callback: threeDigits}});
 
   /** Bands, numbers of rows, and the goal. */
   const marks = {

@@ -57,7 +57,7 @@ Page page_of_plan(const json& document) {
       AnswerBox{document.at("question"), document.at("answer"), document.at("points").get<Texts>()},
       Heading{2, "Cost against time"}, Charts{{{"front", "Cost and time of one run of the job", height}}},
       Note{"Points are medians, bars reach from the 5th to the 95th percentile of lives of the job, and "
-           "numbers are those of the table. The dashed curve is the front: no other configuration is both "
+           "numbers are those of the table. The dashed curve is the front of them: no other one is both "
            "faster and cheaper. Grey points are estimates of configurations that were not lived through."},
       Heading{2, "Why the others lost"}, table_of_rows(document, 0, shown),
       Note{"Times and costs: median, and 5th to 95th percentile. P: share of the lives that meet the goal, "

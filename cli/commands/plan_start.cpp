@@ -71,7 +71,7 @@ std::string plain_name(const std::string& name) {
 }
 
 /// A text in YAML, between quotation marks.
-std::string quoted(const std::string& text) { return nlohmann::json(text).dump(); }
+std::string yaml_string(const std::string& text) { return nlohmann::json(text).dump(); }
 
 std::string indented(const std::string& text, int columns) {
   std::string result;
@@ -189,11 +189,11 @@ std::string skypilot_task(Start start) {
   const Cloud* cloud = cloud_of(start.offer);
   std::string where;
   if (cloud != nullptr) {
-    where = fmt::format("  cloud: {}\n  region: {}\n", cloud->of_skypilot, quoted(start.offer.region));
+    where = fmt::format("  cloud: {}\n  region: {}\n", cloud->of_skypilot, yaml_string(start.offer.region));
     // AWS's prices are by the identifier of a zone, whose name differs between accounts.
     if (start.offer.zone.starts_with(start.offer.region) && !start.offer.region.empty())
-      where += fmt::format("  zone: {}\n", quoted(start.offer.zone));
-    where += fmt::format("  instance_type: {}\n", quoted(start.offer.instance));
+      where += fmt::format("  zone: {}\n", yaml_string(start.offer.zone));
+    where += fmt::format("  instance_type: {}\n", yaml_string(start.offer.instance));
   } else {
     start.remarks.push_back("The provider '" + start.offer.provider +
                             "' is none that SkyPilot is known to have: it chooses machines with these GPUs");
@@ -218,9 +218,9 @@ std::string skypilot_task(Start start) {
              "  tandem --version\n"
              "run: |\n"
              "{}",
-             start.name, nodes.size(), quoted(start.folder), where,
-             quoted(fmt::format("{}:{}", accelerator_of(start.offer), start.offer.count)),
-             start.offer.is_spot, quoted("docker:" + start.image), indented(run, 2));
+             start.name, nodes.size(), yaml_string(start.folder), where,
+             yaml_string(fmt::format("{}:{}", accelerator_of(start.offer), start.offer.count)),
+             start.offer.is_spot, yaml_string("docker:" + start.image), indented(run, 2));
 }
 
 /// Labels that Kubernetes gives the nodes of the offer.
@@ -231,13 +231,13 @@ std::string node_labels(const platforms::Offer& offer) {
       "          nodeSelector:\n"
       "            node.kubernetes.io/instance-type: {}\n"
       "            topology.kubernetes.io/region: {}\n",
-      quoted(offer.instance), quoted(offer.region));
+      yaml_string(offer.instance), yaml_string(offer.region));
   if (offer.is_spot)
     text += fmt::format(
         "            {0}: {1}\n"
         "          tolerations:\n"
         "            - {{key: {0}, operator: Exists, effect: NoSchedule}}\n",
-        cloud->spot_label, quoted(std::string(cloud->spot_value)));
+        cloud->spot_label, yaml_string(std::string(cloud->spot_value)));
   return text;
 }
 
@@ -323,7 +323,7 @@ std::string mpi_job(Start start, const Lattice& lattice) {
              "                limits:\n"
              "                  nvidia.com/gpu: {5}\n"
              "{6}",
-             start.name, slots, quoted(start.image), indented(run, 18), nodes.size(), start.offer.count,
+             start.name, slots, yaml_string(start.image), indented(run, 18), nodes.size(), start.offer.count,
              labels);
 }
 

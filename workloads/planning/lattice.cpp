@@ -232,7 +232,7 @@ void Lattice::price(const std::vector<const platforms::Offer*>& offers, const st
       if (offer->is_spot && !ways_[way].loaded.experiment.transience.may_depart()) continue;
       step();
       for (const int machines : counts_up_to(most_machines(*offer))) {
-        const auto samples = samples_of(*offer, machines, way);
+        const auto samples = needed_samples(*offer, machines, way);
         // What fails for one machine, fails for more.
         if (samples && !add(*offer, machines, way, *samples) && machines == 1) break;
       }
@@ -248,8 +248,8 @@ void Lattice::exclude(const platforms::Offer& offer, int machines, std::size_t w
                        why});
 }
 
-std::optional<std::int64_t> Lattice::samples_of(const platforms::Offer& offer, int machines,
-                                                std::size_t way) {
+std::optional<std::int64_t> Lattice::needed_samples(const platforms::Offer& offer, int machines,
+                                                    std::size_t way) {
   if (limits_.targets.empty()) return samples_;
   try {
     return limits_.targets[way].with(machines * offer.count);

@@ -96,7 +96,7 @@ class Lattice {
   std::string why_not(const platforms::Offer& offer) const;
   std::vector<const platforms::Offer*> without_dominated(const std::vector<const platforms::Offer*>& offers);
   /// None: no accuracy curve says how many, and the machines are excluded.
-  std::optional<std::int64_t> samples_of(const platforms::Offer& offer, int machines, std::size_t way);
+  std::optional<std::int64_t> needed_samples(const platforms::Offer& offer, int machines, std::size_t way);
   /// Whether it could be priced.
   bool add(const platforms::Offer& offer, int machines, std::size_t way, std::int64_t samples);
   void exclude(const platforms::Offer& offer, int machines, std::size_t way, const std::string& why);

@@ -127,7 +127,7 @@ struct Experiment {
     StoreAccess store = StoreAccess::served;
     BadSample bad_sample = BadSample::stop;
     BackgroundReads background = BackgroundReads::idle;
-    int loaders = 0;         ///< that read beside demand, without pause; 0: `background` says when
+    int loaders = 0;         ///< that read concurrently with demand, without pause; 0: `background` says when
     bool keep = false;       ///< a cache node that returns still has its disk tier
     bool shared = false;     ///< shares cache nodes and stores with other jobs that have it
     int decode_threads = 1;  ///< of each worker

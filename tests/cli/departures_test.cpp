@@ -247,9 +247,10 @@ class GrowingJobs : public DepartureJobs {};
 /// The machines of the other slots can be had later, and need a tenth of a second to come up.
 TEST_P(GrowingJobs, GetTheSameWorkersInBothWorlds) {
   const std::string job = experiment(
-      150, trace("0 add a; 0 add b; 20 add c; 50 add d") + hundredfold + GetParam() +
-               " --set physics.ensemble=0 --set placement.worker_count=2 --set placement.spares=[node-3,node-4] "
-               "--set recovery.most=4 --set recovery.scale_rate=linear --decisions");
+      150,
+      trace("0 add a; 0 add b; 20 add c; 50 add d") + hundredfold + GetParam() +
+          " --set physics.ensemble=0 --set placement.worker_count=2 --set placement.spares=[node-3,node-4] "
+          "--set recovery.most=4 --set recovery.scale_rate=linear --decisions");
   succeeds("simulate " + job + " --out simulated");
   succeeds("run " + job + " --out measured");
   for (const char* world : {"simulated", "measured"}) {
@@ -280,8 +281,8 @@ class ShippedGrowth : public DepartureJobs {
     SCOPED_TRACE(variant);
     const std::string out = command + "-" + variant;
     const std::string printed =
-        succeeds(command + " '" + source_folder() + "/workloads/experiments/growing.yaml' --variant " + variant +
-                 " --set workload.math=modelled --set evaluate_every=0 --out " + out);
+        succeeds(command + " '" + source_folder() + "/workloads/experiments/growing.yaml' --variant " +
+                 variant + " --set workload.math=modelled --set evaluate_every=0 --out " + out);
     expect_in("4 workers, learning rate x 2.00: ", printed);
     const auto& times = results(out).summary.membership.value().by_workers;
     ASSERT_EQ(times.size(), 2U);

@@ -86,8 +86,7 @@ TEST_F(LongEndedRuns, AJobBeginsWithTheModelOfAnotherInBothWorlds) {
   ASSERT_EQ(line_.tandem("run " + real + "--out first").exit_code, 0);
   std::vector<double> losses;
   for (const char* world : {"simulate", "run"}) {
-    const auto result =
-        line_.tandem(world + (" " + real) + "--set workload.initial=first --out " + world);
+    const auto result = line_.tandem(world + (" " + real) + "--set workload.initial=first --out " + world);
     ASSERT_EQ(result.exit_code, 0) << result.output;
     for (const StepRecord& step : read_results((line_.folder() / world).string()).journal.steps)
       if (step.rank == 0 && step.step == 0) losses.push_back(step.loss);

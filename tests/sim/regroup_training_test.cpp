@@ -365,8 +365,8 @@ TEST_F(Regrouping, AJobGrowsAndItsLearningRateWithIt) {
   expect_makespan(8.5);
   EXPECT_EQ(count_of_changes(journal, "joined"), 4);
   const std::vector<int> two = {0, 1}, all = {0, 1, 2, 3};
-  expect_close(final_model(), model_by_hand({two, two, all, all, all, all, all, all}, {1, 1, 2, 2, 2, 2, 2, 2}),
-               1e-5F);
+  expect_close(final_model(),
+               model_by_hand({two, two, all, all, all, all, all, all}, {1, 1, 2, 2, 2, 2, 2, 2}), 1e-5F);
   EXPECT_EQ(*expect_sum(experiment, journal).applied, 24 * (2 * 2 + 6 * 4));
 }
 

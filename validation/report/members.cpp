@@ -327,19 +327,18 @@ Table numbers_of_workers_table(const ReportConfiguration& configuration) {
     return own.time > Seconds(0) ? static_cast<double>(own.samples) / own.time.count() : std::nan("");
   };
   return table_of(
-      pointers,
-      {{"Workers", [](const Both& row) { return Cell(std::to_string(row.workers)); }},
-       {"Factor on the learning rate",
-        [&](const Both& row) {
-          return Cell(three_digits(rate_factor_of(configuration.experiment, row.workers)));
-        }},
-       {"Time: simulated / measured",
-        [](const Both& row) {
-          return both_worlds(row.simulated.time.count(), row.measured.time.count(), Unit::seconds);
-        }},
-       {"Samples/s", [&](const Both& row) {
-          return both_worlds(speed(row.simulated), speed(row.measured), Unit::samples_per_second);
-        }}});
+      pointers, {{"Workers", [](const Both& row) { return Cell(std::to_string(row.workers)); }},
+                 {"Factor on the learning rate",
+                  [&](const Both& row) {
+                    return Cell(three_digits(rate_factor_of(configuration.experiment, row.workers)));
+                  }},
+                 {"Time: simulated / measured",
+                  [](const Both& row) {
+                    return both_worlds(row.simulated.time.count(), row.measured.time.count(), Unit::seconds);
+                  }},
+                 {"Samples/s", [&](const Both& row) {
+                    return both_worlds(speed(row.simulated), speed(row.measured), Unit::samples_per_second);
+                  }}});
 }
 
 Table occupants_table(const ShownMembers& members) {

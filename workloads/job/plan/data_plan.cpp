@@ -108,8 +108,7 @@ DataPlan::DataPlan(const Experiment& experiment, const ResolvedExperiment& chose
   };
   augmentation_ = augmentation_of(setting_, info_);
   const int most = std::max(workers, experiment.recovery.most);
-  const std::int64_t smallest =
-      chosen.split->replicates ? info_.train_samples : info_.train_samples / most;
+  const std::int64_t smallest = chosen.split->replicates ? info_.train_samples : info_.train_samples / most;
   if (smallest == 0)
     throw ConfigError("fewer training samples (" + std::to_string(info_.train_samples) + ") than workers (" +
                       std::to_string(most) + ")");

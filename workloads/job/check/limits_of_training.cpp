@@ -215,12 +215,32 @@ std::vector<Limit> of_exchanges() {
          [](All all) {
            return all.chosen.compresses() && all.chosen.algorithm->payload == sync::Payload::model;
          }}}},
+  };
+}
+
+/// Of the all-reduce of a library, which has no schedule.
+std::vector<Limit> of_native_sums() {
+  const auto is_native = [](All all) {
+    return all.is_over(Route::all_reduce) && all.experiment.sync.collective == native_all_reduce;
+  };
+  const auto names_algorithm = [](All all) {
+    return all.experiment.physics.all_reduce != LibraryAlgorithm::automatic;
+  };
+  return {
       {Kind::unused,
        "the library chooses its own ways (sync.collective is native)",
        {{"sync.rings", "1", "sync.rings=2 sync.collective=native sync.over=all-reduce",
-         [](All all) {
-           const auto& sync = all.experiment.sync;
-           return all.is_over(Route::all_reduce) && sync.rings > 1 && sync.collective == native_all_reduce;
+         [=](All all) { return all.experiment.sync.rings > 1 && is_native(all); }}}},
+      {Kind::unused,
+       "over {over} no library sums (sync.over)",
+       {{"physics.all_reduce", "auto", "physics.all_reduce=ring",
+         [=](All all) { return names_algorithm(all) && !all.is_over(Route::all_reduce); }}}},
+      {Kind::unused,
+       "messages of Tandem's own schedules sum, where sync.collective is not native",
+       {{"physics.all_reduce", "auto",
+         "physics.all_reduce=ring sync.over=all-reduce sync.collective=ring",
+         [=](All all) {
+           return names_algorithm(all) && all.is_over(Route::all_reduce) && !is_native(all);
          }}}},
   };
 }
@@ -374,7 +394,8 @@ const std::vector<Limit>& limits_of_training() {
   static const std::vector<Limit> all = [] {
     std::vector<Limit> limits;
     for (const auto& part :
-         {of_models(), of_measured_times(), of_exchanges(), of_ends(), of_optimizers(), of_runs()})
+         {of_models(), of_measured_times(), of_exchanges(), of_native_sums(), of_ends(), of_optimizers(),
+          of_runs()})
       limits.insert(limits.end(), part.begin(), part.end());
     return limits;
   }();

@@ -237,8 +237,7 @@ std::vector<Limit> of_native_sums() {
          [=](All all) { return names_algorithm(all) && !all.is_over(Route::all_reduce); }}}},
       {Kind::unused,
        "messages of Tandem's own schedules sum, where sync.collective is not native",
-       {{"physics.all_reduce", "auto",
-         "physics.all_reduce=ring sync.over=all-reduce sync.collective=ring",
+       {{"physics.all_reduce", "auto", "physics.all_reduce=ring sync.over=all-reduce sync.collective=ring",
          [=](All all) {
            return names_algorithm(all) && all.is_over(Route::all_reduce) && !is_native(all);
          }}}},
@@ -393,9 +392,8 @@ std::vector<Limit> of_runs() {
 const std::vector<Limit>& limits_of_training() {
   static const std::vector<Limit> all = [] {
     std::vector<Limit> limits;
-    for (const auto& part :
-         {of_models(), of_measured_times(), of_exchanges(), of_native_sums(), of_ends(), of_optimizers(),
-          of_runs()})
+    for (const auto& part : {of_models(), of_measured_times(), of_exchanges(), of_native_sums(), of_ends(),
+                             of_optimizers(), of_runs()})
       limits.insert(limits.end(), part.begin(), part.end());
     return limits;
   }();

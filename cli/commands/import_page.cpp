@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "cli/commands/init_files.hpp"
 #include "policies/collectives/nccl.hpp"
 #include "policies/prices/step.hpp"
 #include "workloads/records/format.hpp"
@@ -143,7 +144,6 @@ json answers_of(const ImportedJob& job) {
 }  // namespace
 
 double estimated_step_s(const trace::TracedJob& job, const EstimatedMachines& machines) {
-  constexpr double latency_s = 40e-6;
   const double steps = 2.0 * (machines.workers - 1);
   const bool waits = machines.waits_for_launches && job.is_launch_bound();
   std::vector<prices::Bucket> buckets;
@@ -153,10 +153,10 @@ double estimated_step_s(const trace::TracedJob& job, const EstimatedMachines& ma
     computed = std::max(computed, ready);
     if (machines.workers == 1) continue;
     const double bytes = machines.element_bytes * static_cast<double>(bucket.elements);
-    const collectives::RingTime ring{Seconds(steps / machines.workers * bytes / machines.bytes_per_s),
-                                     Seconds(steps * latency_s)};
-    buckets.push_back(
-        {.ready = ready, .exchange = collectives::nccl_all_reduce(machines.workers, ring).time});
+    const collectives::RingCost ring{
+        .transfers = Seconds(steps / machines.workers * bytes / machines.bytes_per_s),
+        .hops = std::vector(static_cast<std::size_t>(machines.workers), cable_latency * 2)};
+    buckets.push_back({.ready = ready, .exchange = collectives::nccl_all_reduce(ring).time});
   }
   if (job.buckets.empty()) computed = Seconds(seconds(job.forward + job.backward));
   const double end = prices::end_of_buckets(buckets, computed).count() + seconds(job.update);

@@ -60,9 +60,11 @@ struct ZoneText {
   std::string routes;
 };
 
+std::string latency_text() { return fmt::format("{:g}us", 1e6 * cable_latency.count()); }
+
 struct Cable {
   std::string bandwidth;
-  std::string latency = "20us";
+  std::string latency = latency_text();
 };
 
 /// From a host to a switch.
@@ -174,8 +176,8 @@ void add_node(ZoneText& zone, const NewJob& job, int number) {
     add_cable(zone, {"50GBps", "2us"}, processors_of(number), node);
   }
   zone.links += fmt::format(
-      "    <link id=\"network-{}\" bandwidth=\"{}\" latency=\"20us\" sharing_policy=\"SPLITDUPLEX\"/>\n",
-      node, job.within);
+      "    <link id=\"network-{}\" bandwidth=\"{}\" latency=\"{}\" sharing_policy=\"SPLITDUPLEX\"/>\n", node,
+      job.within, latency_text());
   zone.routes += fmt::format(
       "    <route src=\"{0}\" dst=\"site-1\"><link_ctn id=\"network-{0}\" direction=\"UP\"/></route>\n",
       node);

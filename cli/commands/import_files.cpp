@@ -70,6 +70,9 @@ std::string workload_text(const ImportedJob& job) {
     text += buckets_text(step);
   else
     text += fmt::format("  measured_backward: {}  # measured\n", ms(step.backward));
+  if (has_buckets && step.buffers > 0)
+    text += fmt::format("  measured_buffers: {}B  # measured: of DDP's broadcasts before each forward pass\n",
+                        step.buffers);
   if (step.update > 0)
     text +=
         fmt::format("  measured_update: {}  # measured: optimiser, copies and idle time after the exchange\n",

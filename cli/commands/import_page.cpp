@@ -146,20 +146,25 @@ json answers_of(const ImportedJob& job) {
 double estimated_step_s(const trace::TracedJob& job, const EstimatedMachines& machines) {
   const double steps = 2.0 * (machines.workers - 1);
   const bool waits = machines.waits_for_launches && job.is_launch_bound();
+  const auto sum_of = [&](double bytes) {
+    if (machines.workers == 1 || bytes == 0) return Seconds(0);
+    const collectives::RingCost ring{
+        .transfers = Seconds(steps / machines.workers * bytes / machines.bytes_per_s),
+        .hops = std::vector(static_cast<std::size_t>(machines.workers), cable_latency * 2)};
+    return collectives::nccl_all_reduce(ring).time;
+  };
   std::vector<prices::Bucket> buckets;
   Seconds computed(0);
   for (const auto& bucket : job.buckets) {
     const Seconds ready(seconds(waits ? std::max(bucket.ready, bucket.launched) : bucket.ready));
     computed = std::max(computed, ready);
-    if (machines.workers == 1) continue;
-    const double bytes = machines.element_bytes * static_cast<double>(bucket.elements);
-    const collectives::RingCost ring{
-        .transfers = Seconds(steps / machines.workers * bytes / machines.bytes_per_s),
-        .hops = std::vector(static_cast<std::size_t>(machines.workers), cable_latency * 2)};
-    buckets.push_back({.ready = ready, .exchange = collectives::nccl_all_reduce(ring).time});
+    buckets.push_back(
+        {.ready = ready, .exchange = sum_of(machines.element_bytes * static_cast<double>(bucket.elements))});
   }
   if (job.buckets.empty()) computed = Seconds(seconds(job.forward + job.backward));
-  const double end = prices::end_of_buckets(buckets, computed).count() + seconds(job.update);
+  const Seconds exchanged =
+      sum_of(static_cast<double>(job.buffers)) + prices::end_of_buckets(buckets, computed);
+  const double end = exchanged.count() + seconds(job.update);
   return waits ? std::max(end, seconds(job.host)) : end;
 }
 

@@ -135,7 +135,9 @@ class RankNodes {
     const std::string all = text_of_ranks(job_.roster().workers());
     if (operation.work != all) refuse("sums of all workers (ranks " + all + ")", operation.work);
     node.type = static_cast<std::uint32_t>(ChakraNode::Type::collective);
-    node.communication = ChakraNode::all_reduce;
+    const bool shares_buffers =
+        job_.model().buffers > Bytes(0) && operation.bucket == job_.exchange().number_of_buffers();
+    node.communication = shares_buffers ? ChakraNode::broadcast : ChakraNode::all_reduce;
     node.bytes = operation.bytes;
   }
 

@@ -20,6 +20,8 @@ bool works_over(const sync::Factory& algorithm, Route route) {
 
 bool is_synthetic(All all) { return all.experiment.workload.model == "synthetic"; }
 
+bool has_measured_buffers(All all) { return all.experiment.workload.measured_buffers > Bytes(0); }
+
 std::int64_t cosine_rounds(const Experiment& experiment) {
   return experiment.optimizer.cosine_rounds > 0 ? experiment.optimizer.cosine_rounds : experiment.stop.rounds;
 }
@@ -49,7 +51,9 @@ std::vector<Limit> of_models() {
        {{"workload.synthetic_tensors", "nothing", "workload.synthetic_tensors=[4MB,16kB]",
          [=](All all) { return has_tensors(all) && !is_synthetic(all); }},
         {"workload.measured_buckets", "nothing", "'workload.measured_buckets=[4MB 30ms]'",
-         [=](All all) { return has_measured_buckets(all) && !is_synthetic(all); }}}},
+         [=](All all) { return has_measured_buckets(all) && !is_synthetic(all); }},
+        {"workload.measured_buffers", "0", "workload.measured_buffers=200kB",
+         [](All all) { return has_measured_buffers(all) && !is_synthetic(all); }}}},
       {Kind::value,
        "a learner computes whole layers",
        {{"workload.bucket_rule", "layers where workload.math is real",
@@ -191,6 +195,10 @@ std::vector<Limit> of_exchanges() {
          }},
         {"sync.exchange", "whole", "sync.exchange=by-key sync.over=all-reduce",
          [](All all) { return exchanges_by_key(all) && !all.is_over(Route::server); }}}},
+      {Kind::unused,
+       "over {over} workers send no buffers before a step (sync.over)",
+       {{"workload.measured_buffers", "0", "workload.model=synthetic workload.measured_buffers=200kB",
+         [](All all) { return has_measured_buffers(all) && !all.is_over(Route::all_reduce); }}}},
       {Kind::unsupported,
        "the server of {algorithm} does not wait for the pushes of all workers (servers of "
        "{algorithms_that_wait} do)",

@@ -11,6 +11,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "cli/commands/compared_jobs.hpp"
 #include "cli/commands/init_files.hpp"
 #include "cli/shared/output.hpp"
 #include "policies/vocabulary/check.hpp"
@@ -45,16 +46,23 @@ std::string device_of(const LoadedJob& loaded) {
 }
 
 /// Writes the platform, and returns its absolute path.
-std::string write_platform(const LoadedJob& loaded, int workers, const std::string& within) {
-  const std::string device = device_of(loaded);
-  const std::string text = platform_text({.name = loaded.experiment.name,
-                                          .sites = parse_devices(fmt::format("{}:{}", device, workers), 1),
-                                          .within = within});
+std::string write_platform(const LoadedJob& loaded, const ClusterPlace& place) {
+  const std::string text =
+      platform_text({.name = loaded.experiment.name,
+                     .sites = parse_devices(fmt::format("{}:{}", place.device, place.workers), 1),
+                     .within = place.within});
   const fs::path folder = default_out(loaded.experiment.name, "platforms");
   fs::create_directories(folder);
-  const fs::path path = folder / fmt::format("{}-{}-{}.xml", workers, device, within);
+  const fs::path path = folder / (place.name() + ".xml");
   write_whole_file(path.string(), text);
   return fs::absolute(path).lexically_normal().string();
+}
+
+/// "25Gbps" times 0.8 is "20Gbps". Pre: check_bandwidth.
+std::string scaled_rate(const std::string& rate, double factor) {
+  std::size_t unit = 0;
+  const double number = std::stod(rate, &unit);
+  return fmt::format("{:.9g}{}", number * factor, rate.substr(unit));
 }
 
 /// "16-v100-10Gbps-sync.compression=fp16": a folder for each question, so that the next one does not find
@@ -116,28 +124,28 @@ std::shared_ptr<ClusterOptions> add_cluster_options(CLI::App& command) {
   return options;
 }
 
-std::string place_on_cluster(JobOptions& job, const ClusterOptions& cluster, const std::string& world) {
-  if (!cluster.is_wanted()) return "";
+ClusterFiles place_on_cluster(JobOptions& job, const ClusterOptions& cluster, const std::string& world) {
+  if (!cluster.is_wanted()) return {};
   const auto rates = rates_of(cluster.within);
   if (rates.size() != 1)
     throw ConfigError("--within: expected one bandwidth, found '" + cluster.within + "'");
   const LoadedJob loaded = load_job(job);
-  const std::string platform = write_platform(loaded, cluster.workers, rates.front());
+  const ClusterPlace place{cluster.workers, device_of(loaded), rates.front()};
+  const std::string platform = write_platform(loaded, place);
   if (job.out.empty() && job.resume.empty())
-    job.out = default_out(loaded.experiment.name,
-                          question_folder(fs::path(platform).stem().string(), job) + '/' + world);
+    job.out = default_out(loaded.experiment.name, question_folder(place.name(), job) + '/' + world);
   fmt::print("platform: {}\n", fs::relative(platform).string());
   job.settings.push_back("platform=" + platform);
   const auto& placement = placement_of_cluster();
   job.settings.insert(job.settings.end(), placement.begin(), placement.end());
-  return write_platform(loaded, 1, rates.front());
+  return {.one_device = write_platform(loaded, {1, place.device, place.within}),
+          .slower_links = write_platform(
+              loaded, {place.workers, place.device, scaled_rate(place.within, low_link_share)})};
 }
 
-std::string write_one_device(const JobOptions& job, const ClusterOptions& cluster) {
-  return write_platform(load_job(job), 1, rates_of(cluster.within).front());
-}
+std::string ClusterPlace::name() const { return fmt::format("{}-{}-{}", workers, device, within); }
 
-std::string write_vary_suite(const JobOptions& job, const ClusterOptions& cluster, const std::string& what) {
+VarySuite write_vary_suite(const JobOptions& job, const ClusterOptions& cluster, const std::string& what) {
   if (!cluster.is_wanted()) throw ConfigError("--vary: expected --workers and --within, found none");
   const LoadedJob loaded = load_job(job);
   auto rates = rates_of(cluster.within);
@@ -148,9 +156,14 @@ std::string write_vary_suite(const JobOptions& job, const ClusterOptions& cluste
     for (int count = 2; count < cluster.workers; count *= 2) workers.push_back(count);
     workers.push_back(cluster.workers);
   }
+  const std::string device = device_of(loaded);
+  VarySuite suite{.file = {}, .places = {}, .one_device = write_platform(loaded, {1, device, rates.front()})};
   std::vector<std::string> platforms;
   for (const auto& rate : rates)
-    for (const int count : workers) platforms.push_back(write_platform(loaded, count, rate));
+    for (const int count : workers) {
+      platforms.push_back(write_platform(loaded, {count, device, rate}));
+      suite.places[platforms.back()] = {count, device, rate};
+    }
   std::string question =
       fmt::format("How long does a step of {} take on {} of its devices, with {} to each?",
                   loaded.experiment.name, fmt::join(workers, ", "), fmt::join(rates, ", "));
@@ -187,7 +200,8 @@ std::string write_vary_suite(const JobOptions& job, const ClusterOptions& cluste
           "  about: >-\n    {4}\n",
           what, fs::absolute(job.experiment_file).lexically_normal().string(), fmt::join(platforms, ", "),
           compression, question));
-  return path.string();
+  suite.file = path.string();
+  return suite;
 }
 
 }  // namespace tandem::cli

@@ -118,8 +118,8 @@ std::string answer_of(const ImportedJob& job) {
   return time + ", which waits for its processor (launch-bound)";
 }
 
-/// The step on other machines, in sentences.
-json answers_of(const ImportedJob& job) {
+/// The step on other machines, in sentences, and why its figures may be wrong.
+json points_of(const ImportedJob& job, const std::vector<trace::Check>& checks) {
   const auto& step = job.step;
   const auto at = [&](double gigabit, double width, bool waits) {
     return estimated_step_s(step, {.workers = usual_workers,
@@ -138,6 +138,10 @@ json answers_of(const ImportedJob& job) {
     if (own > 2) text += fmt::format("; with fp16 on the wire {}", ms_text(half));
     points.push_back(text + '.');
   }
+  for (const auto& check : checks)
+    if (check.verdict == trace::Check::Verdict::fails)
+      points.push_back(fmt::format("Less certain, because a check of the trace failed. {}: {}.",
+                                   check.subject, check.figure));
   return points;
 }
 
@@ -178,7 +182,7 @@ json page_document(const ImportedJob& job, const trace::Timeline& timeline,
           {"question", fmt::format("How long does a step of {} ({}) take on other machines?", job.source,
                                    job.gpu.empty() ? job.device : job.gpu)},
           {"answer", answer_of(job)},
-          {"points", answers_of(job)},
+          {"points", points_of(job, checks)},
           {"are_ready_times_assumed", job.step.has_assumed_ready_times},
           {"workers", usual_workers},
           {"timeline", timeline_document(timeline)},

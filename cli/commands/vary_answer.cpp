@@ -18,6 +18,13 @@ namespace {
 
 using Found = std::vector<validation::StudyResult>;
 
+/// Where it was simulated.
+ClusterPlace place_of(const validation::StudyResult& result, const VarySuite& suite) {
+  ClusterPlace place = suite.clusters.at(result.experiment.platform);
+  place.workers = static_cast<int>(result.workers);
+  return place;
+}
+
 /// The bounds of a launch-bound job are told apart by what the processor takes.
 bool has_host_time(const validation::StudyResult& result) {
   return result.experiment.workload.measured_host > Seconds(0);
@@ -56,8 +63,7 @@ std::string slowed_text(const Found& results, const VarySuite& suite) {
   const auto steps = simulated_steps(std::move(jobs));
   std::map<std::string, std::pair<double, std::string>> places;
   for (std::size_t i = 0; i < results.size(); ++i) {
-    const auto [place, is_first] =
-        places.try_emplace(suite.places.at(results[i].experiment.platform).name(), steps[i], "");
+    const auto [place, is_first] = places.try_emplace(place_of(results[i], suite).name(), steps[i], "");
     auto& [own_s, text] = place->second;
     text += fmt::format("{} {} {}", is_first ? "" : ",", results[i].experiment.sync.compression,
                         ms_text(steps[i]));
@@ -104,7 +110,7 @@ std::string vary_text(Found results, const JobOptions& job, const VarySuite& sui
   std::set<std::string> methods;
   std::string text;
   for (const auto& result : results) {
-    const ClusterPlace& at = suite.places.at(result.experiment.platform);
+    const ClusterPlace at = place_of(result, suite);
     const std::string bound = !has_bounds ? "" : has_host_time(result) ? ", as profiled" : ", GPU alone";
     const std::string place = at.name() + bound;
     methods.insert(result.experiment.sync.compression);

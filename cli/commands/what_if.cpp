@@ -151,19 +151,21 @@ VarySuite write_vary_suite(const JobOptions& job, const ClusterOptions& cluster,
   auto rates = rates_of(cluster.within);
   std::vector<int> workers = {cluster.workers};
   if (what == "bandwidth" && rates.size() == 1) rates = usual_rates_and(rates.front());
-  if (what == "workers") {
+  const bool varies_workers = what == "workers";
+  if (varies_workers) {
     workers.clear();
-    for (int count = 2; count < cluster.workers; count *= 2) workers.push_back(count);
+    for (int count = 1; count < cluster.workers; count *= 2) workers.push_back(count);
     workers.push_back(cluster.workers);
   }
   const std::string device = device_of(loaded);
-  VarySuite suite{.file = {}, .places = {}, .one_device = write_platform(loaded, {1, device, rates.front()})};
+  VarySuite suite{
+      .file = {}, .clusters = {}, .one_device = write_platform(loaded, {1, device, rates.front()})};
   std::vector<std::string> platforms;
-  for (const auto& rate : rates)
-    for (const int count : workers) {
-      platforms.push_back(write_platform(loaded, {count, device, rate}));
-      suite.places[platforms.back()] = {count, device, rate};
-    }
+  for (const auto& rate : rates) {
+    const ClusterPlace largest{cluster.workers, device, rate};
+    platforms.push_back(write_platform(loaded, largest));
+    suite.clusters[platforms.back()] = largest;
+  }
   std::string question =
       fmt::format("How long does a step of {} take on {} of its devices, with {} to each?",
                   loaded.experiment.name, fmt::join(workers, ", "), fmt::join(rates, ", "));
@@ -193,13 +195,16 @@ VarySuite write_vary_suite(const JobOptions& job, const ClusterOptions& cluster,
       fmt::format(
           "# What other {0} would do, written by `tandem study --vary {0}`.\n"
           "experiments: {1}\n"
-          "set: {{placement.workers: '[]', placement.worker_count: 0, placement.servers: '[server]'}}\n"
+          "set: {{placement.workers: '[]', placement.servers: '[server]'{6}}}\n"
           "grid:\n"
-          "  platform: [{2}]\n{3}"
+          "  platform: [{2}]\n"
+          "{5}{3}"
           "study:\n"
           "  about: >-\n    {4}\n",
           what, fs::absolute(job.experiment_file).lexically_normal().string(), fmt::join(platforms, ", "),
-          compression, question));
+          compression, question,
+          varies_workers ? fmt::format("  placement.worker_count: [{}]\n", fmt::join(workers, ", ")) : "",
+          varies_workers ? "" : ", placement.worker_count: 0"));
   suite.file = path.string();
   return suite;
 }

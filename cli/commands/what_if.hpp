@@ -48,8 +48,8 @@ struct ClusterPlace {
 /// The suite of a study that varies compression, bandwidth or workers.
 struct VarySuite {
   std::string file;
-  std::map<std::string, ClusterPlace> places;  ///< by the file of the platform
-  std::string one_device;                      ///< the file of a platform with one
+  std::map<std::string, ClusterPlace> clusters;  ///< by the file of the platform, of which a part may work
+  std::string one_device;                        ///< the file of a platform with one
 };
 
 /// Writes its files. Errors: ConfigError.

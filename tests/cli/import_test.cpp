@@ -276,6 +276,15 @@ TEST(Import, ReadsTheChakraTracesOfASimulation) {
               HasSubstr("refused (not data-parallel): 8 messages"));
 }
 
+/// The made trace sends its buckets in 16 bits.
+TEST(Import, DoesNotOfferWhatTheJobDoesAlready) {
+  const CommandLine line;
+  line.write("trace.json", steps_text(6, R"("deviceProperties": [{"id": 9, "name": "Tesla V100"}], )"));
+  EXPECT_EQ(line.tandem("import trace.json --out job.yaml").exit_code, 0);
+  EXPECT_THAT(line.tandem("study job.yaml --vary compression --workers 2 --within 10Gbps --list").output,
+              AllOf(HasSubstr("the buckets are sent in fp16 already"), Not(HasSubstr("none"))));
+}
+
 TEST(Import, WritesAnExperimentThatIsSimulatedUnedited) {
   const CommandLine line;
   line.write("trace.json",
@@ -302,22 +311,9 @@ TEST(Import, WritesAnExperimentThatIsSimulatedUnedited) {
 
 using LongImport = ::testing::Test;
 
-/// Steps of 100 ms that the GPU binds: the bucket of 100 kB in 16 bits is ready after 40 ms.
 std::string slow_steps() {
   MadeTrace made;
-  for (int step = 0; step < 6; ++step) {
-    const double at = 1000 + 100'000 * step;
-    made.span("user_annotation", "ProfilerStep#" + std::to_string(step), at, 90'000);
-    made.kernel("gemm", at + 10, at + 1000, 20'000);
-    const std::string node = "autograd::engine::evaluate_function: ";
-    made.span("cpu_op", node + "AddmmBackward0", at + 20, 80, "\"Sequence number\": 3", 2);
-    made.kernel("gemm_backward", at + 30, at + 21'000, 20'000, 2);
-    made.sum("allreduce", "50000", at + 50, at + 41'000, 10);
-    made.span("cpu_op", node + "torch::autograd::AccumulateGrad", at + 120, 10, "", 2);
-    made.kernel("add", at + 121, at + 41'000, 10'000, 2);
-    made.span("user_annotation", "Optimizer.step#SGD.step", at + 140, 10);
-    made.kernel("sgd", at + 141, at + 51'000, 10'000);
-  }
+  for (int step = 0; step < 6; ++step) made.slow_step(step, 1000 + 100'000 * step);
   return made.text(R"("deviceProperties": [{"id": 9, "name": "Tesla V100-SXM2-32GB"}], )");
 }
 

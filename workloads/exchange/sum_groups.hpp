@@ -43,7 +43,7 @@ class SumGroups {
   int statistics(int bucket) const { return buckets_ + 2 + bucket; }
   int message(int bucket, std::size_t stage) const { return stage == 0 ? bucket : 2 * buckets_ + 2 + bucket; }
   int buffers() const { return plan_.number_of_buffers(); }
-  bool has_buffers() const { return model_.buffers > Bytes(0); }
+  bool has_buffers() const { return plan_.buffers() > Bytes(0); }
 
   SumGroup& of_all();
   /// `members`: sorted indices of workers.

@@ -141,7 +141,7 @@ class Predictor {
     return sums;
   }
 
-  std::int64_t elements_of_buffers() const { return (job_.model().buffers.count() + 3) / 4; }
+  std::int64_t elements_of_buffers() const { return (plan_.buffers().count() + 3) / 4; }
   /// As the exchange sums them.
   Seconds time_of_buffers() const {
     const std::int64_t elements = elements_of_buffers();

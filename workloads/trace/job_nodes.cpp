@@ -136,7 +136,7 @@ class RankNodes {
     if (operation.work != all) refuse("sums of all workers (ranks " + all + ")", operation.work);
     node.type = static_cast<std::uint32_t>(ChakraNode::Type::collective);
     const bool shares_buffers =
-        job_.model().buffers > Bytes(0) && operation.bucket == job_.exchange().number_of_buffers();
+        job_.exchange().buffers() > Bytes(0) && operation.bucket == job_.exchange().number_of_buffers();
     node.communication = shares_buffers ? ChakraNode::broadcast : ChakraNode::all_reduce;
     node.bytes = operation.bytes;
   }

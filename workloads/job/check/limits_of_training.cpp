@@ -199,6 +199,14 @@ std::vector<Limit> of_exchanges() {
        "over {over} workers send no buffers before a step (sync.over)",
        {{"workload.measured_buffers", "0", "workload.model=synthetic workload.measured_buffers=200kB",
          [](All all) { return has_measured_buffers(all) && !all.is_over(Route::all_reduce); }}}},
+      {Kind::unused,
+       "workers of {algorithm} sum no gradients",
+       {{"workload.measured_buffers", "0",
+         "workload.model=synthetic workload.measured_buffers=200kB sync.over=all-reduce "
+         "sync.algorithm=local-sgd",
+         [](All all) {
+           return has_measured_buffers(all) && all.chosen.algorithm->payload != sync::Payload::gradient;
+         }}}},
       {Kind::unsupported,
        "the server of {algorithm} does not wait for the pushes of all workers (servers of "
        "{algorithms_that_wait} do)",

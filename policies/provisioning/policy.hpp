@@ -1,5 +1,5 @@
 // Where a machine is requested: of the empty slots of a job in which one may be requested, which comes first.
-// Pure objects that a recovery policy asks and tells what happens. No clock, I/O or global state.
+// Pure objects that a recovery policy asks, and notifies of what happens. No clock, I/O or global state.
 #pragma once
 
 #include <cstddef>

@@ -54,6 +54,11 @@ struct Fields<MachinePrice> {
 };
 
 template <>
+struct Fields<HostPlace> {
+  static void visit(auto& p, auto&& field) { fields(field, "region", p.region, "zone", p.zone); }
+};
+
+template <>
 struct Fields<RunInfo> {
   static void visit(auto& i, auto&& field) {
     int version = RunInfo::schema_version;
@@ -72,6 +77,7 @@ struct Fields<RunInfo> {
     field("resumed", i.resumed, Key::added);
     field("generations", i.generations, Key::nullable);
     field("zones", i.zones, Key::optional);
+    field("places", i.places, Key::optional);
     field("lifetimes", i.lifetimes, Key::optional);
     field("prices", i.prices, Key::optional);
   }

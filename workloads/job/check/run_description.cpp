@@ -109,7 +109,10 @@ RunInfo describe_run(const Job& job, const std::string& world) {
           describe_shares(shares_of_policies(job.model(), layout, policy), shard_hosts(job)));
   }
   const Experiment& experiment = info.experiment;
-  if (experiment.continuation() != Continuation::none) info.zones = zones_of(job);
+  if (experiment.continuation() != Continuation::none) {
+    info.zones = zones_of(job);
+    info.places = places_of(job);
+  }
   // The one policy that knows them.
   if (experiment.checkpoint.policy == "hazard")
     info.lifetimes = describe_lifetimes(job, machines_that_stop(job));

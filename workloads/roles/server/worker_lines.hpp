@@ -41,6 +41,7 @@ class WorkerLines {
     int worker;
     std::size_t key;
     protocol::Push push;
+    bool is_withdrawn;  ///< without a gradient
   };
   struct Reported {
     int worker;
@@ -108,6 +109,7 @@ class WorkerLines {
     std::vector<Pending> reply;   ///< sends of the model in flight
     Snapshot replied_model;       ///< the model of these sends
     Pending answer;
+    bool is_withdrawn = false;  ///< the push whose note has arrived
   };
   Line& line(int worker) { return lines_.at(static_cast<std::size_t>(worker)); }
   Pending& next_of(int worker) { return awaited_.at(static_cast<std::size_t>(worker)); }

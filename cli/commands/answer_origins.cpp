@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cli/commands/compared_jobs.hpp"
@@ -35,13 +38,41 @@ std::vector<std::string> assumptions_of(const std::string& file) {
   return found;
 }
 
+/// "steps that count: 1, ...": of comments "# check failed: ...".
+std::vector<std::string> failed_checks_of(const std::string& file) {
+  constexpr std::string_view mark = "# check failed: ";
+  std::vector<std::string> found;
+  std::ifstream stream(file);
+  for (std::string line; std::getline(stream, line);)
+    if (line.starts_with(mark)) found.push_back(line.substr(mark.size()));
+  return found;
+}
+
+/// One line for each way.
+std::string sums_text(const std::vector<json>& physics) {
+  std::set<std::string> ways;
+  for (const json& one : physics)
+    if (std::string sums = sums_of(one); !sums.empty()) ways.insert(std::move(sums));
+  std::string text;
+  for (const std::string& sums : ways)
+    text += fmt::format("  {}: all-reduces {}\n",
+                        sums.starts_with("as calibrated")  ? "measured"
+                        : sums.starts_with("by a formula") ? "fitted"
+                                                           : "assumed",
+                        sums);
+  if (std::ranges::any_of(physics, is_priced))
+    text += "  assumed: the step in closed form (--fidelity priced)\n";
+  return text;
+}
+
 }  // namespace
 
 std::string ms_text(double seconds) { return fmt::format("{:.1f} ms", 1e3 * seconds); }
 
 std::string share_text(double share) { return fmt::format("{:.0f} %", 100 * share); }
 
-std::string origins_text(const JobOptions& job, const Experiment& experiment, const json& physics) {
+std::string origins_text(const JobOptions& job, const Experiment& experiment,
+                         const std::vector<json>& physics) {
   const auto& workload = experiment.workload;
   std::string text;
   if (workload.has_measured_times()) {
@@ -51,18 +82,16 @@ std::string origins_text(const JobOptions& job, const Experiment& experiment, co
         workload.measured_buckets.empty() ? "as a whole" : "its buckets, and when each is ready",
         assumed.empty() ? "" : ", but for what is assumed:");
     for (const auto& one : assumed) text += "  assumed: " + one + '\n';
+    for (const auto& one : failed_checks_of(job.experiment_file)) text += "  less certain: " + one + '\n';
+  } else if (experiment.physics.profile.empty()) {
+    text += "  assumed: computing, by the model's flops and the rates of `tandem list devices`\n";
   }
   if (experiment.physics.spread > 0)
     text +=
         fmt::format("  {}: steps vary by {:.2g} %\n", is_given(job, "physics.spread") ? "given" : "measured",
                     100 * experiment.physics.spread);
-  if (const std::string sums = sums_of(physics); !sums.empty())
-    text += fmt::format("  {}: all-reduces {}\n",
-                        sums.starts_with("as calibrated")  ? "measured"
-                        : sums.starts_with("by a formula") ? "fitted"
-                                                           : "assumed",
-                        sums);
-  if (!are_calibrated(physics))
+  text += sums_text(physics);
+  if (!std::ranges::all_of(physics, are_calibrated))
     text += fmt::format(
         "  assumed: every link has its full rate, and a message between machines passes two links of {:g} "
         "us\n",

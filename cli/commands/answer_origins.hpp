@@ -1,8 +1,9 @@
 // Where the numbers of an answer come from, in words: measured, fitted, given or assumed.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "cli/shared/job_options.hpp"
 #include "workloads/experiment/experiment.hpp"
@@ -14,7 +15,8 @@ std::string ms_text(double seconds);
 /// "94 %".
 std::string share_text(double share);
 
-/// One line for each origin. `physics`: of the results of the job.
-std::string origins_text(const JobOptions& job, const Experiment& experiment, const nlohmann::json& physics);
+/// One line for each origin. `physics`: of the results of the job, or of several of its kind.
+std::string origins_text(const JobOptions& job, const Experiment& experiment,
+                         const std::vector<nlohmann::json>& physics);
 
 }  // namespace tandem::cli

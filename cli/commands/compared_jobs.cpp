@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "cli/jobs/priced_jobs.hpp"
 #include "cli/shared/progress.hpp"
 #include "cli/shared/scratch_folder.hpp"
 #include "cli/shared/subcommand_process.hpp"
@@ -48,6 +49,10 @@ bool are_calibrated(const json& physics) {
   return sums.starts_with("as calibrated") || sums.starts_with("by a formula");
 }
 
+bool is_priced(const json& physics) {
+  return physics.is_object() && physics.value("fidelity", "") == priced_fidelity;
+}
+
 std::optional<Experiment> one_device_alone(const Experiment& job, const std::string& platform) {
   if (job.sync.over != sync::Route::all_reduce || !is_compared(job)) return std::nullopt;
   Experiment alone = job;
@@ -62,7 +67,9 @@ std::optional<Experiment> one_device_alone(const Experiment& job, const std::str
 
 std::optional<Experiment> with_slower_kernels(const Experiment& job, const json& physics) {
   const bool overlaps = physics.is_object() && physics.value("overlap_s", 0.0) > 0;
-  if (!is_compared(job) || job.physics.overlap_slowdown != 1.0 || !overlaps) return std::nullopt;
+  // Where workers do not wait for each other, a step may become shorter.
+  if (!is_compared(job) || job.sync.algorithm != "bsp" || job.physics.overlap_slowdown != 1.0 || !overlaps)
+    return std::nullopt;
   Experiment slower = job;
   slower.physics.overlap_slowdown = worst_slowdown;
   return slower;

@@ -40,6 +40,8 @@ std::optional<Experiment> with_gpu_alone(const Experiment& job);
 std::string sums_of(const nlohmann::json& physics);
 /// By a profile, measured or fitted.
 bool are_calibrated(const nlohmann::json& physics);
+/// The step is one in closed form.
+bool is_priced(const nlohmann::json& physics);
 
 /// Seconds of a step of each, simulated side by side. Of jobs whose steps are all alike, the first ones after
 /// the warm-up are simulated.

@@ -119,7 +119,7 @@ std::string answer_of(const ImportedJob& job) {
 }
 
 /// The step on other machines, in sentences, and why its figures may be wrong.
-json points_of(const ImportedJob& job, const std::vector<trace::Check>& checks) {
+json points_of(const ImportedJob& job) {
   const auto& step = job.step;
   const auto at = [&](double gigabit, double width, bool waits) {
     return estimated_step_s(step, {.workers = usual_workers,
@@ -138,10 +138,8 @@ json points_of(const ImportedJob& job, const std::vector<trace::Check>& checks) 
     if (own > 2) text += fmt::format("; with fp16 on the wire {}", ms_text(half));
     points.push_back(text + '.');
   }
-  for (const auto& check : checks)
-    if (check.verdict == trace::Check::Verdict::fails)
-      points.push_back(fmt::format("Less certain, because a check of the trace failed. {}: {}.",
-                                   check.subject, check.figure));
+  for (const std::string& check : job.failed_checks)
+    points.push_back("Less certain, because a check of the trace failed. " + check + '.');
   return points;
 }
 
@@ -182,7 +180,7 @@ json page_document(const ImportedJob& job, const trace::Timeline& timeline,
           {"question", fmt::format("How long does a step of {} ({}) take on other machines?", job.source,
                                    job.gpu.empty() ? job.device : job.gpu)},
           {"answer", answer_of(job)},
-          {"points", points_of(job, checks)},
+          {"points", points_of(job)},
           {"are_ready_times_assumed", job.step.has_assumed_ready_times},
           {"workers", usual_workers},
           {"timeline", timeline_document(timeline)},

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <map>
@@ -359,9 +360,19 @@ std::vector<std::vector<DeviceGroup>> parse_devices(const std::string& text, int
 void check_bandwidth(const std::string& text) {
   static const std::regex bandwidth(R"(\d{1,9}(\.\d{1,9})?[kMGT]?(bps|Bps))");
   static const std::regex zero(R"([0.]+\D+)");
-  if (!std::regex_match(text, bandwidth) || std::regex_match(text, zero))
-    throw ConfigError("expected a bandwidth above 0 such as 1Gbps (bits) or 125MBps (bytes), found '" + text +
-                      "'");
+  if (std::regex_match(text, bandwidth) && !std::regex_match(text, zero)) return;
+  static const std::regex other_case(R"((\d[\d.]*)([kmgt]?)bps)", std::regex::icase);
+  std::smatch parts;
+  std::string meant;
+  if (std::regex_match(text, parts, other_case)) {
+    std::string prefix = parts[2];
+    std::ranges::transform(prefix, prefix.begin(), [](unsigned char c) {
+      return static_cast<char>(std::tolower(c) == 'k' ? 'k' : std::toupper(c));
+    });
+    meant = "; did you mean " + parts[1].str() + prefix + "bps?";
+  }
+  throw ConfigError("expected a bandwidth above 0 such as 1Gbps (bits) or 125MBps (bytes), found '" + text +
+                    "'" + meant);
 }
 
 std::string platform_text(const NewJob& job) {

@@ -32,7 +32,7 @@ void simulate(SimulateOptions options, const ClusterOptions& cluster) {
   const std::string out = result_directory_of(options, job.experiment, world_of(options));
   simulate_with_ensemble(std::move(job), options, out,
                          std::max(1, static_cast<int>(std::thread::hardware_concurrency())));
-  print_results(out);
+  print_results(out, cluster.is_wanted());
   print_answer(out, options, cluster, files);
 }
 

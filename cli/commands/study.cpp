@@ -189,10 +189,18 @@ int end_shard(const validation::Shard& shard, std::size_t simulated, std::size_t
 int study(const StudyOptions& options) {
   if (options.job.experiment_file.empty())
     throw ConfigError("study: expected an experiment or suite file, found none");
+  if (options.cluster->is_wanted() && options.vary.empty() && !options.varied)
+    throw ConfigError("--workers: expected --vary (compression, bandwidth or workers), found none");
+  if (options.vary == "compression" && options.fidelity == priced_fidelity)
+    throw ConfigError(
+        "--vary compression: expected --fidelity transfers, found priced, which has no form for it");
   if (!options.vary.empty()) {
     StudyOptions varied = options;
     varied.vary_suite = write_vary_suite(options.job, *options.cluster, options.vary);
     varied.job.experiment_file = varied.vary_suite.file;
+    // The suite's experiment has them.
+    varied.job.variant.clear();
+    varied.job.settings.clear();
     varied.vary.clear();
     varied.varied = options.job;
     return study(varied);

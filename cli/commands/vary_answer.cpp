@@ -126,7 +126,9 @@ std::string vary_text(Found results, const JobOptions& job, const VarySuite& sui
     text += '\n';
   }
   const auto& first = results.front();
-  text += scaling_text(efficiencies) + origins_text(job, first.experiment, first.environment.physics);
+  std::vector<nlohmann::json> physics;
+  for (const auto& result : results) physics.push_back(result.environment.physics);
+  text += scaling_text(efficiencies) + origins_text(job, first.experiment, physics);
   if (methods.size() > 1 && !has_bounds && with_slower_kernels(first.experiment, first.environment.physics))
     text += slowed_text(results, suite);
   return text;

@@ -17,6 +17,7 @@
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/quantity_text.hpp"
 #include "workloads/experiment/measured_buckets.hpp"
+#include "workloads/experiment/yaml.hpp"
 #include "workloads/files/whole_file.hpp"
 
 namespace tandem::cli {
@@ -81,6 +82,15 @@ std::string question_folder(const std::string& place, const JobOptions& job) {
   return name;
 }
 
+/// --workers and --within place the job.
+void refuse_other_places(const JobOptions& job) {
+  for (const std::string& setting : job.settings)
+    for (const char* key : {"platform=", "placement."})
+      if (setting.starts_with(key))
+        throw ConfigError("--workers: expected no --set of platform and placement besides, found '" +
+                          setting + "'");
+}
+
 /// All devices of such a platform are workers.
 const std::vector<std::string>& placement_of_cluster() {
   static const std::vector<std::string> settings = {"placement.workers=[]", "placement.worker_count=0",
@@ -105,6 +115,13 @@ bool has_shapes(const Experiment& experiment) {
   return std::ranges::any_of(buckets, [](const ListedBucket& bucket) { return !bucket.tensors.empty(); });
 }
 
+/// What a study varies: one variant. Of a launch-bound job both bounds, unless one was chosen.
+Experiment varied_job(Experiment job, const std::string& variant) {
+  if (!variant.empty() || !job.variants.contains(gpu_alone_variant)) job.variants.clear();
+  std::ranges::replace(job.name, '/', '-');
+  return job;
+}
+
 }  // namespace
 
 std::shared_ptr<ClusterOptions> add_cluster_options(CLI::App& command) {
@@ -114,6 +131,14 @@ std::shared_ptr<ClusterOptions> add_cluster_options(CLI::App& command) {
                       .add_option("--workers", options->workers,
                                   "So many devices like the one on which the step was measured, or like the "
                                   "first worker's, each with a link to one switch")
+                      ->check(CLI::Validator(
+                          [](const std::string& text) {
+                            return text.find(',') == std::string::npos
+                                       ? std::string()
+                                       : "expected one number, found '" + text +
+                                             "'; tandem study --vary workers compares several";
+                          },
+                          ""))
                       ->check(CLI::Range(1, 1000))
                       ->group(group);
   auto* within = command.add_option("--within", options->within, "Bandwidth of these links, such as 25Gbps")
@@ -129,6 +154,7 @@ ClusterFiles place_on_cluster(JobOptions& job, const ClusterOptions& cluster, co
   const auto rates = rates_of(cluster.within);
   if (rates.size() != 1)
     throw ConfigError("--within: expected one bandwidth, found '" + cluster.within + "'");
+  refuse_other_places(job);
   const LoadedJob loaded = load_job(job);
   const ClusterPlace place{cluster.workers, device_of(loaded), rates.front()};
   const std::string platform = write_platform(loaded, place);
@@ -138,7 +164,8 @@ ClusterFiles place_on_cluster(JobOptions& job, const ClusterOptions& cluster, co
   job.settings.push_back("platform=" + platform);
   const auto& placement = placement_of_cluster();
   job.settings.insert(job.settings.end(), placement.begin(), placement.end());
-  return {.one_device = write_platform(loaded, {1, place.device, place.within}),
+  return {.place = place,
+          .one_device = write_platform(loaded, {1, place.device, place.within}),
           .slower_links = write_platform(
               loaded, {place.workers, place.device, scaled_rate(place.within, low_link_share)})};
 }
@@ -147,6 +174,7 @@ std::string ClusterPlace::name() const { return fmt::format("{}-{}-{}", workers,
 
 VarySuite write_vary_suite(const JobOptions& job, const ClusterOptions& cluster, const std::string& what) {
   if (!cluster.is_wanted()) throw ConfigError("--vary: expected --workers and --within, found none");
+  refuse_other_places(job);
   const LoadedJob loaded = load_job(job);
   auto rates = rates_of(cluster.within);
   std::vector<int> workers = {cluster.workers};
@@ -188,8 +216,10 @@ VarySuite write_vary_suite(const JobOptions& job, const ClusterOptions& cluster,
   }
   const fs::path folder = default_out(loaded.experiment.name, "platforms");
   const std::string place = fmt::format("{}-{}-{}", what, cluster.workers, cluster.within);
-  const fs::path path =
-      folder / fmt::format("{}-{}.yaml", loaded.experiment.name, question_folder(place, job));
+  const Experiment varied = varied_job(loaded.experiment, job.variant);
+  const std::string base = fs::absolute(folder / (varied.name + ".yaml")).lexically_normal().string();
+  write_whole_file(base, to_yaml(varied));
+  const fs::path path = folder / fmt::format("{}-{}.yaml", varied.name, question_folder(place, job));
   write_whole_file(
       path.string(),
       fmt::format(
@@ -201,8 +231,7 @@ VarySuite write_vary_suite(const JobOptions& job, const ClusterOptions& cluster,
           "{5}{3}"
           "study:\n"
           "  about: >-\n    {4}\n",
-          what, fs::absolute(job.experiment_file).lexically_normal().string(), fmt::join(platforms, ", "),
-          compression, question,
+          what, base, fmt::join(platforms, ", "), compression, question,
           varies_workers ? fmt::format("  placement.worker_count: [{}]\n", fmt::join(workers, ", ")) : "",
           varies_workers ? "" : ", placement.worker_count: 0"));
   suite.file = path.string();

@@ -22,8 +22,16 @@ struct ClusterOptions {
 /// Adds --workers and --within.
 std::shared_ptr<ClusterOptions> add_cluster_options(CLI::App& command);
 
-/// Files of platforms with which an answer is compared.
+/// Equal devices around one switch.
+struct ClusterPlace {
+  int workers = 0;
+  std::string device, within;
+  std::string name() const;  ///< "32-v100-25Gbps"
+};
+
+/// A cluster, and files of platforms with which its answer is compared.
 struct ClusterFiles {
+  ClusterPlace place;
   std::string one_device;
   std::string slower_links;  ///< the cluster with low_link_share of the rate of its links
 };
@@ -37,13 +45,6 @@ ClusterFiles place_on_cluster(JobOptions& job, const ClusterOptions& cluster, co
 /// from. Simulates what the answer compares (compared_jobs.hpp).
 void print_answer(const std::string& directory, const JobOptions& job, const ClusterOptions& cluster,
                   const ClusterFiles& files);
-
-/// Equal devices around one switch.
-struct ClusterPlace {
-  int workers = 0;
-  std::string device, within;
-  std::string name() const;  ///< "32-v100-25Gbps"
-};
 
 /// The suite of a study that varies compression, bandwidth or workers.
 struct VarySuite {

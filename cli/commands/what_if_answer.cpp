@@ -13,6 +13,7 @@
 #include "cli/commands/what_if.hpp"
 #include "policies/vocabulary/quantity_text.hpp"
 #include "workloads/experiment/measured_buckets.hpp"
+#include "workloads/job/plan/all_reduce_plan.hpp"
 #include "workloads/records/format.hpp"
 #include "workloads/records/result_directory.hpp"
 
@@ -66,16 +67,44 @@ struct StepAnswer {
   bool is_launching = false;  ///< the processor launches longer than the device computes
   double buffers_s = 0;       ///< before the forward pass
   double exposed_s = 0;       ///< of the exchange of gradients
-  double bytes = 0;           ///< of each worker's gradients
+  double bytes = 0;           ///< of each worker's gradients, or what it sends to servers
   double last_share = 0;      ///< of the bucket that is complete last
-  double link_s = 0;          ///< that the bytes need of each worker's link; 0: not known
+  double link_s = 0;          ///< that the bytes need of the busiest link; 0: not known
+  std::size_t servers = 0;    ///< whose links are the busiest; 0: those of the workers are
+  bool is_drawn = false;      ///< steps vary, so that workers wait for each other
 };
+
+double sent_by_each(const Results& results) {
+  std::int64_t steps = 0;
+  for (const auto& rank : results.summary.ranks) steps += rank.steps;
+  if (steps == 0) return 0;
+  return static_cast<double>(results.summary.bytes.sent) / static_cast<double>(steps);
+}
+
+/// A sum of n workers moves 2 (n - 1) / n of its bytes over each link. Those of the library are recorded
+/// without this factor, but for those in closed form.
+void add_links(const Results& results, double rate, StepAnswer& answer) {
+  const Experiment& job = results.info.experiment;
+  const auto workers = static_cast<double>(job.placement.workers.size());
+  const double sent = sent_by_each(results);
+  answer.bytes = sent;
+  if (job.sync.over == sync::Route::server) {
+    answer.servers = std::max<std::size_t>(1, job.placement.servers.size());
+    answer.link_s = workers * sent / static_cast<double>(answer.servers) / rate;
+  }
+  if (job.sync.over != sync::Route::all_reduce || workers < 2) return;
+  const double factor = 2 * (workers - 1) / workers;
+  if (job.sync.collective != native_all_reduce || is_priced(results.info.physics)) answer.bytes /= factor;
+  answer.bytes -= static_cast<double>(job.workload.measured_buffers.count());
+  answer.link_s = factor * answer.bytes / rate;
+}
 
 StepAnswer step_answer(const Results& results, const std::string& within, const ComparedSteps& compared) {
   const Summary& summary = results.summary;
   const auto& workload = results.info.experiment.workload;
-  const auto workers = static_cast<double>(results.info.experiment.placement.workers.size());
+  const Experiment& job = results.info.experiment;
   StepAnswer answer{.step_s = summary.step_time.mean};
+  answer.is_drawn = job.run.slowdown_probability > 0.0 || job.physics.noise != NoiseSource::none;
   for (const Phase phase : {Phase::forward, Phase::backward, Phase::update})
     answer.computing_s += phase_of(summary, phase);
   // The processor launches the rest of a step during the exchange.
@@ -84,19 +113,13 @@ StepAnswer step_answer(const Results& results, const std::string& within, const 
   answer.computing_s = std::max(answer.computing_s, host_s);
   answer.buffers_s = std::max(0.0, answer.step_s - compared.without_buffers.value_or(answer.step_s));
   answer.exposed_s = std::max(0.0, answer.step_s - answer.computing_s - answer.buffers_s);
-  std::int64_t steps = 0;
-  for (const auto& rank : summary.ranks) steps += rank.steps;
-  if (steps > 0)
-    answer.bytes = static_cast<double>(summary.bytes.sent) / static_cast<double>(steps) -
-                   static_cast<double>(workload.measured_buffers.count());
   if (!workload.measured_buckets.empty()) {
     const auto buckets = parse_buckets(workload.measured_buckets, "workload.measured_buckets");
     double all = 0;
     for (const auto& bucket : buckets) all += static_cast<double>(bucket.size.count());
     answer.last_share = static_cast<double>(buckets.back().size.count()) / all;
   }
-  if (const auto rate = parse_rate(within); rate && workers > 0)
-    answer.link_s = 2 * (workers - 1) / workers * answer.bytes / rate->count();
+  if (const auto rate = parse_rate(within)) add_links(results, rate->count(), answer);
   return answer;
 }
 
@@ -110,10 +133,18 @@ std::string reason_of(const StepAnswer& answer) {
   if (answer.last_share > 0 && answer.exposed_s < about * last_s + latencies_s)
     return fmt::format("because the last bucket ({}) leaves {} after the backward pass; all else is hidden",
                        with_unit(answer.last_share * answer.bytes, Unit::bytes), ms_text(answer.exposed_s));
-  return fmt::format(
-      "because {} of the exchange are not hidden: {} a step need {} of each link, and {} takes {}",
-      ms_text(answer.exposed_s), with_unit(answer.bytes, Unit::bytes), ms_text(answer.link_s), computing,
-      ms_text(answer.computing_s));
+  const std::string exposed =
+      fmt::format("because {} of the exchange{} are not hidden", ms_text(answer.exposed_s),
+                  answer.is_drawn ? ", with waiting for slower workers," : "");
+  const std::string computed = fmt::format("{} takes {}", computing, ms_text(answer.computing_s));
+  if (answer.servers > 0)
+    return fmt::format(
+        "{}: each worker sends {} a step, for which the link of {} needs {}, and as long for the answers; {}",
+        exposed, with_unit(answer.bytes, Unit::bytes), answer.servers == 1 ? "the server" : "each server",
+        ms_text(answer.link_s), computed);
+  if (answer.link_s == 0) return fmt::format("{}; {}", exposed, computed);
+  return fmt::format("{}: {} a step need {} of each link, and {}", exposed,
+                     with_unit(answer.bytes, Unit::bytes), ms_text(answer.link_s), computed);
 }
 
 /// " (101.7 to 127.5 ms)": from the spread of steps, and from each assumption that may fail.
@@ -126,11 +157,10 @@ std::string range_text(const StepAnswer& answer, const ComparedSteps& compared, 
 }
 
 std::string headline(const StepAnswer& answer, const ComparedSteps& compared, const Experiment& experiment,
-                     const ClusterOptions& cluster) {
-  const std::string& device = experiment.workload.measured_on;
+                     const ClusterFiles& files) {
   return fmt::format("step {}{} on {} x {} at {}{}, {}\n", ms_text(answer.step_s),
-                     range_text(answer, compared, experiment.physics.spread), cluster.workers,
-                     device.empty() ? "device" : device, cluster.within,
+                     range_text(answer, compared, experiment.physics.spread), files.place.workers,
+                     files.place.device, files.place.within,
                      compared.alone ? fmt::format(" ({} of one device's speed each)",
                                                   share_text(*compared.alone / answer.step_s))
                                     : "",
@@ -173,9 +203,9 @@ void print_answer(const std::string& directory, const JobOptions& job, const Clu
   const Results results = read_results(directory);
   const Experiment& experiment = results.info.experiment;
   const ComparedSteps compared = compared_steps(results, files);
-  const StepAnswer answer = step_answer(results, cluster.within, compared);
-  fmt::print("\n{}{}{}", headline(answer, compared, experiment, cluster),
-             origins_text(job, experiment, results.info.physics), comparisons_text(answer, compared));
+  const StepAnswer answer = step_answer(results, files.place.within, compared);
+  fmt::print("\n{}{}{}", headline(answer, compared, experiment, files),
+             origins_text(job, experiment, {results.info.physics}), comparisons_text(answer, compared));
   if (compared.gpu_alone)
     fmt::print(
         "launch-bound: between {} and {}. The GPU waited for the processor while it was profiled, and the "

@@ -81,7 +81,13 @@ TEST(Import, RefusesByNameAndSaysHowToRecord) {
       {"import missing.json", "found no file that can be read"},
       {"import end.json --out job.yaml", "job.yaml already exists"},
       {"import end.json --ouput job.yaml", "unknown option --ouput; did you mean --out?"},
+      {"import end.json --out end.yaml --step-time 96", "--step-time: expected a time above 0"},
       {"simulate job.yaml --worker 4 --within 1Gbps", "unknown option --worker; did you mean --workers?"},
+      {"simulate job.yaml --workers 8,32 --within 1Gbps", "study --vary workers compares several"},
+      {"simulate job.yaml --workers 4 --within 25gbps", "did you mean 25Gbps?"},
+      {"simulate job.yaml --workers 4 --within 1Gbps --set placement.worker_count=2",
+       "found 'placement.worker_count=2'"},
+      {"study job.yaml --workers 4 --within 1Gbps", "expected --vary"},
       {"simulate packed.yaml", "make an experiment of a trace: tandem import packed.yaml --out job.yaml"}};
   for (const auto& [words, message] : refused) {
     const auto result = line.tandem(words);
@@ -274,6 +280,22 @@ TEST(Import, ReadsTheChakraTracesOfASimulation) {
   EXPECT_EQ(line.tandem("simulate job.yaml --set sync.collective=ring --chakra ring --out new").exit_code, 0);
   EXPECT_THAT(line.tandem("import ring/job.0.et").output,
               HasSubstr("refused (not data-parallel): 8 messages"));
+}
+
+/// One of three steps counts.
+TEST(Import, FilesSayWhichChecksFailed) {
+  const CommandLine line;
+  line.write("trace.json", steps_text(3, R"("deviceProperties": [{"id": 9, "name": "Tesla V100"}], )"));
+  EXPECT_EQ(line.tandem("import trace.json --out job.yaml").exit_code, 0);
+  EXPECT_THAT(line.shell("cat job.html").output,
+              HasSubstr("a check of the trace failed. steps that count: 1"));
+  EXPECT_THAT(line.tandem("simulate job.yaml --workers 2 --within 10Gbps").output,
+              HasSubstr("less certain: steps that count: 1"));
+  // Of one bound alone, in a file whose name has the variant's.
+  EXPECT_THAT(
+      line.tandem("study job.yaml --variant gpu-alone --vary bandwidth --workers 2 --within 10Gbps --list")
+          .output,
+      AllOf(HasSubstr("2-v100-10Gbps"), Not(HasSubstr("as-profiled"))));
 }
 
 /// The made trace sends its buckets in 16 bits.

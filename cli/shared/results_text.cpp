@@ -443,7 +443,7 @@ std::string epochs_in_parts(const RunInfo& info) {
 
 }  // namespace
 
-std::string results_line(const Results& results) {
+std::string results_line(const Results& results, bool is_answered) {
   const Summary& summary = results.summary;
   const double rounds = summary.rounds;
   const bool counts_steps = results.info.experiment.workload.counts_steps();
@@ -470,7 +470,7 @@ std::string results_line(const Results& results) {
     line += "\n  all-reduce: " + sums.at("summary").get<std::string>();
   if (const auto& physics = results.info.physics; physics.contains("native_all_reduce"))
     line += "\n  library all-reduce timed " + physics.at("native_all_reduce").get<std::string>();
-  line += overlap_line(results.info, summary.makespan_s);
+  if (!is_answered) line += overlap_line(results.info, summary.makespan_s);
   if (const auto& shards = results.info.sharding; shards.is_object() && shards.at("bytes").size() > 1)
     line += "\n  server: " + shards.at("summary").get<std::string>();
   if (const auto& shards = results.info.sharding; shards.is_object() && shards.contains("busiest_summary"))
@@ -491,9 +491,9 @@ std::string results_line(const Results& results) {
   return line + "\n  " + results.path + "\n";
 }
 
-void print_results(const std::string& directory) {
+void print_results(const std::string& directory, bool is_answered) {
   const Results results = read_results(directory);
-  fmt::print("{}", results_line(results));
+  fmt::print("{}", results_line(results, is_answered));
   print_document({{"directory", directory},
                   {"summary", to_json(results.summary)},
                   {"binding", validation::to_json(validation::binding(results.info, results.journal))}});

@@ -338,7 +338,7 @@ void add_scaling_points(const Answer& answer, Names& points) {
     for (const auto& row : panel.rows)
       if (row.efficiency.size() > 1 && !std::isnan(row.efficiency.back()))
         ends.push_back(fmt::format("{} {}{}", row.variant, percent(row.efficiency.back()),
-                                   row.knee ? fmt::format(" (knee at {})", *row.knee) : ""));
+                                   row.knee ? fmt::format(" (more pay up to {})", *row.knee) : ""));
     if (ends.empty()) continue;
     points.push_back(fmt::format("{}Efficiency at {} workers: {}.",
                                  panel.title.empty() ? "" : panel.title + ": ",

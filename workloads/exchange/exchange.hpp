@@ -43,6 +43,9 @@ class MemberExchange;
 class Exchange {
  public:
   virtual ~Exchange() = default;
+  /// The buffers of the first worker go to all, who wait for them: a sum to which the others add nothing.
+  /// Pre: all workers exchange in this step.
+  virtual void share_buffers() {}
   /// Starts a new exchange. If models are exchanged, copies the model immediately; other workers may then
   /// average theirs with the copy until the exchange is finished. Pre: the last exchange is finished.
   virtual void begin(const sync::Exchange& exchange) = 0;

@@ -60,6 +60,7 @@ struct Experiment {
     std::vector<std::string> measured_buckets;
     Seconds measured_update{0};  ///< of the optimiser and all else after the exchange; 0: estimated
     Seconds measured_host{0};    ///< in which the processor launches a step; the same before every device
+    Bytes measured_buffers{0};   ///< that the first worker sends to all before each forward pass
     std::string measured_on;     ///< a device of the catalogue; empty: that of the first worker
     /// Devices take the times that the user measured, or times scaled from them.
     bool has_measured_times() const {

@@ -157,6 +157,11 @@ std::vector<ExperimentKey> measured_keys() {
        "time in which the processor launches one step, also during the exchange. A step is never shorter, on "
        "whatever device and with whatever batch: this time does not shrink on a faster device; 0: the "
        "processor is always ahead"},
+      {KEY(workload.measured_buffers), at_least(0),
+       "model synthetic, over an all-reduce: bytes of the buffers (running statistics and counters) that "
+       "DistributedDataParallel sends from its first worker to all before each forward pass "
+       "(broadcast_buffers), which waits for them. They take the time of a sum of as many bytes. With "
+       "workload.bucket_rule ddp, the model says how many there are; sync.average_statistics false: none"},
       {KEY(workload.measured_on),
        {},
        "the device on which these times were measured (tandem list device); empty: that of the first worker"},

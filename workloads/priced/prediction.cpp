@@ -79,21 +79,23 @@ class Predictor {
       for (const WorkerTimes& of : classes_)
         sums.back().ready = std::max(sums.back().ready, may_overlap ? of.ready()[bucket] : of.computing());
     }
-    found_.fastest = prices::end_of_buckets(sums, computing) + update;
+    const Seconds buffers = time_of_buffers();
+    found_.fastest = buffers + prices::end_of_buckets(sums, computing) + update;
     const bool waits = sums_wait_for_device();
-    Seconds all{0.0};
+    Seconds all = buffers;
     for (prices::Bucket& sum : sums) {
       sum.busy.reset();
       if (waits) sum.ready = computing;
       all += sum.exchange;
     }
-    found_.round = found_.slowest = prices::end_of_buckets(sums, computing) + update;
+    found_.round = found_.slowest = buffers + prices::end_of_buckets(sums, computing) + update;
     found_.certainty = found_.fastest < found_.round ? Certainty::bound : Certainty::exact;
     found_.origin = fmt::format(
         "{}{}", waits ? "sums wait for the backward pass on processors, at most until its end; " : "",
         "a bucket follows the one before");
+    part("buffers of the first worker", buffers);
     part("computing", computing);
-    part("all-reduce", found_.round - computing - update);
+    part("all-reduce", found_.round - buffers - computing - update);
     part("update of the workers", update);
     limit_by_computing();
     limit("the all-reduce", all);
@@ -137,6 +139,14 @@ class Predictor {
         sum->second.busy = std::min(sum->second.exchange, moving(ring_collective, elements).first);
     }
     return sums;
+  }
+
+  std::int64_t elements_of_buffers() const { return (plan_.buffers().count() + 3) / 4; }
+  /// As the exchange sums them.
+  Seconds time_of_buffers() const {
+    const std::int64_t elements = elements_of_buffers();
+    if (elements == 0) return Seconds(0);
+    return prices_of(kind_of(job_.model().buckets.size() - 1).first, {elements}).at(elements);
   }
 
   /// A sum that moves so little takes its latencies alone.
@@ -287,8 +297,8 @@ class Predictor {
   /// A library's all-reduce is counted as a ring, which moves the fewest bytes.
   void count_bytes_of_sums() {
     std::map<Sum, collectives::Extent> known;
-    for (std::size_t bucket = 0; bucket < job_.model().buckets.size(); ++bucket) {
-      const auto [all, is_new] = known.try_emplace(kind_of(bucket));
+    const auto add = [&](std::size_t bucket, const Sum& kind) {
+      const auto [all, is_new] = known.try_emplace(kind);
       const std::int64_t elements = all->first.second;
       for (int self = 0; is_new && self < found_.workers; ++self) {
         const auto schedule = plan_.group_of_all().schedule(bucket, self, elements);
@@ -300,7 +310,10 @@ class Predictor {
       }
       found_.bytes_sent += 4 * all->second.sent;
       found_.bytes_received += 4 * all->second.received;
-    }
+    };
+    const std::size_t count = job_.model().buckets.size();
+    for (std::size_t bucket = 0; bucket < count; ++bucket) add(bucket, kind_of(bucket));
+    if (elements_of_buffers() > 0) add(count - 1, {kind_of(count - 1).first, elements_of_buffers()});
   }
 
   void part(std::string name, Seconds time) {

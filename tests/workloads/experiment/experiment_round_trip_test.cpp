@@ -248,6 +248,8 @@ Experiment random_experiment(std::uint64_t seed, const std::string& platform) {
   for (const auto& key : experiment_keys()) std::visit(RandomValue{key, rng}, key.field(experiment));
   experiment.platform = platform;
   experiment.sync.over = sync::Route::server;
+  experiment.physics.all_reduce = LibraryAlgorithm::automatic;
+  experiment.workload.measured_buffers = Bytes(0);
   experiment.sync.algorithm = rng.below(2) == 0 ? "local-sgd" : "bsp";
   if (experiment.sync.algorithm == "local-sgd") {
     experiment.sync.options["h"] = static_cast<std::int64_t>(1 + rng.below(9));

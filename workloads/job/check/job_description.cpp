@@ -479,7 +479,7 @@ std::vector<std::string> notes_of(const Job& job) {
   if (is_traced(job))
     return {
         "sync.collective=ring is Tandem's ring, which moves on only while the worker's own thread waits; for "
-        "NCCL's ring, give physics.all_reduce=ring instead"};
+        "NCCL's ring, give sync.collective=native and physics.all_reduce=ring instead"};
   return {fmt::format(
       "PyTorch's DistributedDataParallel sums through NCCL in buckets of 25 MiB, this job by Tandem's ring "
       "in buckets of {}. To predict DDP: sync.collective: native, workload.bucket_bytes: 25MiB and, "

@@ -182,6 +182,13 @@ std::vector<Limit> of_departures_in_place() {
                   all.experiment.sync.collective == native_all_reduce;
          }}}},
       {Kind::unsupported,
+       may_depart + ", and a worker that arrives takes buffers with the model",
+       {{"workload.measured_buffers", "0",
+         departs + "sync.over=all-reduce workload.model=synthetic workload.measured_buffers=200kB",
+         [](All all) {
+           return in_place_without_server(all) && all.experiment.workload.measured_buffers > Bytes(0);
+         }}}},
+      {Kind::unsupported,
        may_depart + ", and a repeated exchange could apply a bucket twice",
        {{"sync.overlap", "none or backward", departs + "sync.over=all-reduce sync.overlap=both",
          [](All all) { return in_place_without_server(all) && all.experiment.sync.overlaps_forward(); }}}},

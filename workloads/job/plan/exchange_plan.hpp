@@ -101,6 +101,16 @@ class ExchangePlan {
   }
   /// By bucket, floats whose all-reduce moves as many bytes as the exchange of the bucket.
   std::vector<std::int64_t> summed_elements() const;
+  /// The model's buffers, which the first worker sends to all before each forward pass whose gradient is
+  /// summed.
+  Bytes buffers() const {
+    const bool shares = route() == sync::Route::all_reduce && payload() == sync::Payload::gradient;
+    return shares ? model_->buffers : Bytes(0);
+  }
+  /// The number of their sum, among those of an exchange over an all-reduce.
+  int number_of_buffers() const {
+    return (compression() == nullptr ? 1 : 3) * static_cast<int>(model_->buckets.size()) + 2;
+  }
   /// How workers sum; null over another route.
   const AllReducePlan* all_reduce() const { return all_reduce_ ? &*all_reduce_ : nullptr; }
   /// The group in which all workers sum, shared by the ranks of a process. Pre: all_reduce() is not null.

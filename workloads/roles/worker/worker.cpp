@@ -153,9 +153,15 @@ void Worker::step() {
   if (reports) exchange_->report(push_so_far());
   load();
   Pending launched = begin_launches();
+  const Seconds loaded = context_.now();
+  if (during) {
+    exchange_->share_buffers();
+    end_phase(Phase::exchange);
+  }
+  const Seconds sharing = context_.now() - loaded;
   forward();
   if (during && plan_.overlaps_forward()) exchange_->begin(*during);
-  backward(during ? &*during : nullptr);
+  backward(during ? &*during : nullptr, sharing);
   if (during) finish_exchange(during->payload);
   const bool steps_itself = !during || during->payload == sync::Payload::model;
   if (steps_itself && !skips_step_) update(began);
@@ -224,12 +230,12 @@ Pending Worker::begin_backward(int bucket) {
 }
 
 /// Where exchanges overlap with backward, each bucket of a gradient is sent as soon as it is complete, while
-/// backward computes the next. What the device has in its queue is not stopped.
-void Worker::backward(const sync::Exchange* during) {
+/// backward computes the next. What the device has in its queue is not stopped. `exchanging`: of this step so
+/// far.
+void Worker::backward(const sync::Exchange* during, Seconds exchanging) {
   progress_.add_gradient(record_.samples, record_.loss, std::isfinite(record_.loss) || !skip_non_finite_);
   has_gradient_ = true;
   skips_step_ = false;
-  Seconds exchanging{};
   const auto note_duration = [&] {
     step_duration_ = context_.now() - record_.start - deferred_.spent() - exchanging;
   };

@@ -60,8 +60,8 @@ planning::Goal goal_of(const PlanOptions& options) {
   planning::Goal goal{.confidence = options.confidence};
   if (!options.deadline.empty()) {
     goal.deadline = parse_seconds(options.deadline);
-    if (!goal.deadline || *goal.deadline <= Seconds(0.0))
-      throw ConfigError("--deadline: expected a time (" + time_examples("6h") + "), found '" +
+    if (!goal.deadline || *goal.deadline <= Seconds(0.0) || !has_time_unit(options.deadline))
+      throw ConfigError("--deadline: expected a time with its unit (" + time_examples("6h") + "), found '" +
                         options.deadline + "'");
   }
   if (!options.budget.empty()) {

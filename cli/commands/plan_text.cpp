@@ -55,13 +55,18 @@ std::string lost_by(const LivedConfiguration& lived, const LivedConfiguration& c
            : dear       ? "too dear"
                         : fmt::format("P < {:g}", goal.confidence);
   } else {
-    text = signed_percent(lived.figures.mean_cost / chosen.figures.mean_cost - 1.0) + " cost";
+    const double more = lived.figures.mean_cost - chosen.figures.mean_cost;
+    text = signed_percent(more / chosen.figures.mean_cost) + " mean cost";
+    const double error = std::hypot(lived.figures.cost_error, chosen.figures.cost_error);
+    if (more <= planning::errors_of_interval * error) text += ", within its error";
   }
   return text + "; " + of.binds + " binds";
 }
 
 std::string commits_text(const Configuration& of) {
-  return of.interval > 0 ? seconds_text(of.round.count() * static_cast<double>(of.interval)) : "-";
+  return of.interval > 0 && of.interval < of.rounds
+             ? seconds_text(of.round.count() * static_cast<double>(of.interval))
+             : "-";
 }
 
 /// Cells padded to the width of their column; the last column is not.
@@ -141,6 +146,17 @@ std::string unpriced_text(const Lattice& lattice) {
     if (!kept.host.properties.contains("price_per_hour"))
       hosts += (hosts.empty() ? "" : ", ") + kept.host.name;
   return hosts.empty() ? "" : "Without a price, and so not in the cost: " + hosts + " (price_per_hour)";
+}
+
+/// Of a job whose rounds have fewer samples after departures; empty: its rounds have all of them.
+std::string samples_text(const LivedConfiguration& chosen, const Configuration& of) {
+  if (of.more_rounds == 0) return "";
+  return fmt::format(
+      "It does {} rounds, {} more than without departures, because a round has fewer samples while a machine "
+      "is "
+      "missing: {} of the samples are trained in the mean",
+      with_separators(of.rounds), with_separators(of.more_rounds),
+      percent(chosen.samples / static_cast<double>(of.samples)));
 }
 
 /// That no way meets the goal, and what the nearest one costs.
@@ -226,13 +242,16 @@ std::vector<std::string> plan_facts(const Lattice& lattice, const PlanResult& re
     facts.push_back(fmt::format("More machines than {} were not tried (--max-machines)", of.machines));
   if (!result.is_met) facts.push_back(nearest_text(result));
   facts.push_back(costs_text(chosen, result.is_met ? "The chosen one" : "The nearest one"));
+  if (std::string text = samples_text(chosen, of); !text.empty()) facts.push_back(std::move(text));
   facts.push_back(fmt::format(
       "Binds: {}{}", of.binds,
       of.next.empty() ? "" : fmt::format("; next: {}, at {} of its limit", of.next, percent(of.next_share))));
   if (std::string text = sensitivity_text(lattice, result, of); !text.empty())
     facts.push_back(std::move(text));
   if (result.resamples > 0)
-    facts.push_back(fmt::format("Chosen in {} of {} resamples", chosen.chosen_in, result.resamples));
+    facts.push_back(fmt::format(
+        "Chosen in {} of {} resamples of the same fates, which say nothing of prices and step times",
+        chosen.chosen_in, result.resamples));
   return facts;
 }
 
@@ -271,6 +290,7 @@ nlohmann::json plan_document(const Lattice& lattice, const PlanResult& result) {
                     {"machines", of.machines},
                     {"way", way_text(lattice, of)},
                     {"samples", of.samples},
+                    {"mean_samples", lived.samples},
                     {"rounds", of.rounds},
                     {"round_s", of.round.count()},
                     {"commit_every", of.interval},
@@ -311,9 +331,9 @@ nlohmann::json plan_document(const Lattice& lattice, const PlanResult& result) {
 
 std::string plan_csv(const Lattice& lattice, const PlanResult& result) {
   csv::Writer writer;
-  for (const char* column :
-       {"offer", "machines", "way", "rounds", "round_s", "commit_every", "expected_s", "expected_cost",
-        "lives", "median_s", "low_s", "high_s", "median_cost", "low_cost", "high_cost", "within", "lost_by"})
+  for (const char* column : {"offer", "machines", "way", "rounds", "round_s", "commit_every", "expected_s",
+                             "expected_cost", "lives", "samples", "median_s", "low_s", "high_s",
+                             "median_cost", "low_cost", "high_cost", "within", "lost_by"})
     writer.field(column);
   writer.end_row();
   std::map<std::size_t, const LivedConfiguration*> lived;
@@ -331,10 +351,11 @@ std::string plan_csv(const Lattice& lattice, const PlanResult& result) {
     const auto found = lived.find(i);
     writer.field(found == lived.end() ? 0 : found->second->lives);
     if (found == lived.end()) {
-      for (int column = 0; column < 7; ++column) writer.field("");
+      for (int column = 0; column < 8; ++column) writer.field("");
       writer.field("the estimate: slower or dearer than others");
     } else {
       const planning::Figures& figures = found->second->figures;
+      writer.field(found->second->samples);
       for (const planning::Band* band : {&figures.time_s, &figures.cost})
         for (const double value : {band->median, band->low, band->high}) writer.field(value);
       writer.field(figures.within);
@@ -344,7 +365,7 @@ std::string plan_csv(const Lattice& lattice, const PlanResult& result) {
   }
   for (const Excluded& excluded : lattice.excluded()) {
     writer.field(excluded.what);
-    for (int column = 0; column < 15; ++column) writer.field("");
+    for (int column = 0; column < 16; ++column) writer.field("");
     writer.field(excluded.why);
     writer.end_row();
   }

@@ -180,6 +180,48 @@ TEST_F(Plan, LivesTwiceAsLongAreInterruptedAsOftenAsByHand) {
   }
 }
 
+/// In place, a round is one update of those workers that are there. So a job on machines that live shortly
+/// does more rounds, takes longer and costs more.
+TEST_F(Plan, AllSamplesAreTrainedHoweverShortMachinesLive) {
+  double before = 0.0;
+  for (const std::string scale : {"300", "60", "20"}) {
+    const json row =
+        plan(": one spot' --max-machines 2 --set transience.options.scale=" + scale).at("rows").at(0);
+    EXPECT_EQ(row.at("samples"), 25'600);
+    EXPECT_NEAR(row.at("mean_samples").get<double>(), 25'600, 0.02 * 25'600) << scale;
+    ASSERT_EQ(row.at("machines"), 2);
+    EXPECT_GT(row.at("rounds"), 400) << scale;
+    EXPECT_GT(row.at("mean_time_s"), before) << scale;
+    before = row.at("mean_time_s");
+  }
+}
+
+/// Commits of 1 s and more are worth it on spot machines; those that stay make none.
+TEST_F(Plan, MachinesThatStayMakeNoCommits) {
+  std::string platform = read("lab.xml");
+  const std::string begin = "speed='1Gf'>";
+  for (auto at = platform.find(begin); at != std::string::npos; at = platform.find(begin, at + 1))
+    platform.insert(at + begin.size(), "<disk id='d' read_bw='100kBps' write_bw='100kBps'/>");
+  line_.write("disks.xml", platform);
+  const json found = plan(
+      "' --max-machines 1 --set platform=disks.xml --set recovery.mode=restart --set recovery.policy=restart "
+      "--set "
+      "recovery.restarts=1000 --set checkpoint.policy=fixed --set checkpoint.options.interval=10");
+  bool has_stayed = false;
+  for (const json& row : found.at("rows")) {
+    const double undisturbed = row.at("rounds").get<int>() * row.at("round_s").get<double>();
+    if (row.at("offer") == "made/here/one/on-demand") {
+      has_stayed = true;
+      EXPECT_EQ(row.at("commit_every"), row.at("rounds"));
+      EXPECT_NEAR(row.at("mean_time_s").get<double>(), undisturbed, 1e-6 * undisturbed);
+    } else {
+      EXPECT_LT(row.at("commit_every"), row.at("rounds"));
+      EXPECT_GT(row.at("mean_time_s").get<double>(), undisturbed + 1);
+    }
+  }
+  EXPECT_TRUE(has_stayed);
+}
+
 /// --fidelity priced, also of a study, whose folder then has no results of another fidelity.
 TEST_F(Plan, ResultsInClosedFormSayHowGoodTheyAre) {
   const auto once = line_.tandem("simulate job.yaml --fidelity priced --out once");
@@ -451,7 +493,7 @@ TEST_F(AccuratePlan, TrainsAsManySamplesAsItsCurvesTook) {
   EXPECT_EQ(two.at("rounds"), 15);
   EXPECT_THAT(
       read("out/table.csv"),
-      HasSubstr("3 x made/here/one/on-demand,,,,,,,,,,,,,,,,no accuracy curve of bsp with so many workers "
+      HasSubstr("3 x made/here/one/on-demand,,,,,,,,,,,,,,,,,no accuracy curve of bsp with so many workers "
                 "(curves: 1 to 2)"));
   EXPECT_THAT(read("out/experiment.yaml"), HasSubstr("rounds: 15"));
 }
@@ -488,7 +530,8 @@ TEST_F(Plan, AnInterruptedPlanLeavesNothing) {
 
 TEST_F(Plan, RefusesWhatItCannotPlan) {
   for (const auto& [words, reason] : std::vector<std::pair<std::string, std::string>>{
-           {"--deadline soon", "--deadline: expected a time"},
+           {"--deadline soon", "--deadline: expected a time with its unit"},
+           {"--deadline 6", "--deadline: expected a time with its unit"},
            {"--budget 0", "--budget: expected dollars above 0"},
            {"--regions elsewhere", "plan: no offer is left: "},
            {"--set sync.algorithm=esync", "no closed form for sync.algorithm esync"},

@@ -282,6 +282,13 @@ bool Lattice::add(const platforms::Offer& offer, int machines, std::size_t way, 
   return true;
 }
 
+void Lattice::add_rounds(std::size_t number, std::int64_t more) {
+  Configuration& of = configurations_[number];
+  of.rounds += more;
+  of.more_rounds += more;
+  expect(of);
+}
+
 /// Of a machine, on the clock of the job. None: the model has no distribution of single lives.
 std::optional<Seconds> Lattice::mean_life(const Configuration& configuration) const {
   const Experiment::Transience transience = transience_of(configuration);
@@ -303,6 +310,10 @@ void Lattice::expect(Configuration& configuration) const {
   const Seconds work = configuration.round * static_cast<double>(configuration.rounds);
   Seconds time = work;
   const bool starts_again = offer.is_spot && experiment.recovery.mode == RecoveryMode::restart;
+  // Machines that stay need no commit before the end.
+  if (!offer.is_spot && experiment.recovery.mode == RecoveryMode::restart &&
+      experiment.checkpoint.policy == "fixed")
+    configuration.interval = configuration.rounds;
   if (starts_again && experiment.checkpoint.policy == "fixed")
     if (const auto life = mean_life(configuration)) {
       const Seconds between = *life * (1.0 / configuration.machines);

@@ -27,12 +27,13 @@ struct Configuration {
   std::size_t way = 0;
   std::int64_t samples = 0;
   std::int64_t rounds = 0;
-  std::int64_t interval = 0;    ///< rounds between commits; 0: as the experiment says
-  Seconds round{};              ///< with all workers
-  std::string binds{}, next{};  ///< what limits a round
-  double next_share = 0.0;      ///< of the next limit: how busy it is while the first one binds
-  Outcome expected{};           ///< an estimate, to choose which ones are lived through
-  bool ends = true;             ///< by the estimate, before lives are cut off (most_times)
+  std::int64_t more_rounds = 0;  ///< of these, in the place of samples that departed workers do not train
+  std::int64_t interval = 0;     ///< rounds between commits; 0: as the experiment says; `rounds`: none
+  Seconds round{};               ///< with all workers
+  std::string binds{}, next{};   ///< what limits a round
+  double next_share = 0.0;       ///< of the next limit: how busy it is while the first one binds
+  Outcome expected{};            ///< an estimate, to choose which ones are lived through
+  bool ends = true;              ///< by the estimate, before lives are cut off (most_times)
 };
 
 /// An offer, or a number of its machines, that is in no configuration.
@@ -62,6 +63,8 @@ class Lattice {
   void price(
       const std::vector<const platforms::Offer*>& offers, const std::function<void()>& step = [] {});
   const std::vector<Configuration>& configurations() const { return configurations_; }
+  /// Of a configuration whose lives train fewer samples than they should.
+  void add_rounds(std::size_t number, std::int64_t more);
   const std::vector<Excluded>& excluded() const { return excluded_; }
   const std::vector<Way>& ways() const { return ways_; }
   /// Of the experiment, where no target says how much is trained.

@@ -32,6 +32,7 @@ struct LivedConfiguration {
   double workers_cost = 0.0;
   money::Uses<double> uses{};
   double departures = 0.0;  ///< mean
+  double samples = 0.0;     ///< that were trained, mean
   int cut = 0;              ///< lives that were cut off (most_times)
   int chosen_in = 0;        ///< of the resamples
 };
@@ -80,6 +81,8 @@ class Lives {
     return of.within == 0.0 || (draws_ >= first_draws && of.within_interval.high < goal_.confidence);
   }
   std::uint64_t seed_of(const char* purpose, int draw) const;
+  void train_all_samples(Lattice& lattice, std::size_t i);
+  Outcome changed_outcome(std::size_t i, int draw, const priced::Change& change) const;
   void live_until(std::size_t i, int draws);
   void judge();
   void retire();

@@ -21,7 +21,9 @@ struct Case {
   int workers;
   double within;  ///< relative error
   std::function<void(Experiment&)> change;
-  bool unequal = false;  ///< every other worker has a slower device
+  bool unequal = false;    ///< every other worker has a slower device
+  int cores = 2;           ///< of the server's host
+  std::string costs = "";  ///< properties of that host
 };
 void PrintTo(const Case& value, std::ostream* out) { *out << value.name; }
 
@@ -34,8 +36,11 @@ class Predictions : public ::testing::TestWithParam<Case> {
     std::string body = testing::TemporaryPlatform::star(GetParam().workers + 2, 1e9, 1e-4, "HOST");
     for (int host = 0; body.find("HOST") != std::string::npos; ++host) {
       const char* device = GetParam().unequal && host % 2 == 1 ? "k80" : "t4";
-      body.replace(body.find("HOST"), 4, fmt::format("<prop id='device' value='{}'/>", device));
+      const std::string costs = host == 0 ? GetParam().costs : "";
+      body.replace(body.find("HOST"), 4, fmt::format("<prop id='device' value='{}'/>{}", device, costs));
     }
+    const std::string cores = "core='2'";
+    body.replace(body.find(cores), cores.size(), fmt::format("core='{}'", GetParam().cores));
     return body;
   }
 
@@ -75,6 +80,22 @@ TEST_P(Predictions, AreThoseOfTheSimulation) {
 
 void bsp(Experiment&) {}
 void two_servers(Experiment& experiment) { experiment.placement.servers = {"host-0", "host-1"}; }
+/// Of a small model, so that the servers' work is the limit.
+void small(Experiment& experiment) {
+  experiment.workload.model = "mlp";
+  experiment.workload.dataset = "synthetic";
+}
+void two_on_one_host(Experiment& experiment) {
+  small(experiment);
+  experiment.placement.servers = {"host-0", "host-0"};
+}
+void small_asp(Experiment& experiment) {
+  small(experiment);
+  experiment.sync.algorithm = "asp";
+}
+constexpr const char* slow_server = "<prop id='tandem:server_message' value='20ms'/>";
+constexpr const char* two_threads =
+    "<prop id='tandem:server_message' value='20ms'/><prop id='tandem:server_parallel' value='2'/>";
 void after_backward(Experiment& experiment) { experiment.sync.overlap = OverlapMode::none; }
 void asp(Experiment& experiment) { experiment.sync.algorithm = "asp"; }
 void varied(Experiment& experiment) {
@@ -104,6 +125,10 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"halving_doubling_8", 8, 0.02, summed_by("halving-doubling")},
                       Case{"double_tree_8", 8, 0.3, summed_by("double-tree")},
                       Case{"native_8", 8, 0.02, summed_by("native")}, Case{"local_sgd_8", 8, 0.02, local_sgd},
+                      Case{"two_servers_one_core", 4, 0.02, two_on_one_host, false, 1, slow_server},
+                      Case{"two_servers_two_cores", 4, 0.02, two_on_one_host, false, 2, slow_server},
+                      Case{"bsp_4_two_threads", 4, 0.02, small, false, 2, two_threads},
+                      Case{"asp_6_two_threads", 6, 0.1, small_asp, false, 2, two_threads},
                       Case{"asp_2", 2, 0.15, asp}, Case{"asp_12", 12, 0.4, asp}),
     [](const auto& info) { return info.param.name; });
 

@@ -112,7 +112,13 @@ std::map<std::string, std::string> server_properties(const ServerCost& cost, boo
 }
 
 std::vector<std::string> server_property_names() {
-  return {message_property, tensor_property, push_rate_property, reply_rate_property, parallel_property};
+  std::vector<std::string> names = server_cost_names();
+  names.emplace_back(parallel_property);
+  return names;
+}
+
+std::vector<std::string> server_cost_names() {
+  return {message_property, tensor_property, push_rate_property, reply_rate_property};
 }
 
 }  // namespace tandem

@@ -37,5 +37,7 @@ std::optional<ServerCost> stated_server_cost(const platforms::Host& host, const 
 std::map<std::string, std::string> server_properties(const ServerCost& cost, bool rounded = false);
 /// All properties that stated_server_cost() reads.
 std::vector<std::string> server_property_names();
+/// Those of costs, without tandem:server_parallel.
+std::vector<std::string> server_cost_names();
 
 }  // namespace tandem

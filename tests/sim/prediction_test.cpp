@@ -12,6 +12,7 @@
 #include "tests/support/temporary_folder.hpp"
 #include "workloads/priced/fluid_network.hpp"
 #include "workloads/priced/job_life.hpp"
+#include "workloads/priced/speed_check.hpp"
 
 namespace tandem {
 namespace TANDEM_FILE {
@@ -161,6 +162,36 @@ TEST(FluidNetwork, TransfersShareALinkFairly) {
   EXPECT_NEAR(six.back(), 2.0, 1e-9);
   for (const double end : ends_of_pushes({1e9, 1e9, 1e9, 1e9, 1.5e8, 1.5e8, 1.5e8, 1.5e8}, 1e9))
     EXPECT_NEAR(end, 0.8, 1e-9);
+}
+
+// ---- Measured speed beside the closed form ----
+
+TEST(SpeedChecks, SuspectThePartOfAStepThatIsLonger) {
+  priced::Prediction found;
+  found.round = Seconds(0.2);
+  found.limits = {{"the work of the servers", 5.0, priced::Limit::Of::servers}, {"computing (a)", 10.0}};
+  found.servers_needed = 2;
+  found.classes = {{.host = "a", .workers = {0, 1}, .forward = Seconds(0.04), .backward = {Seconds(0.06)}}};
+  const auto text = [&](double step_s, double forward_s) {
+    Summary measured;
+    measured.step_time.mean = step_s;
+    measured.phases["forward"].mean_s = forward_s;
+    return priced::check_speed(found, measured).text;
+  };
+  const std::string prediction =
+      "; by the prediction, the work of the servers binds, and would not from 2 servers on";
+  EXPECT_EQ(text(0.21, 0.1),
+            "210 ms per step after the warm-up, predicted 200 ms in closed form (+5 %)" + prediction);
+  EXPECT_EQ(
+      text(0.25, 0.15),
+      "250 ms per step after the warm-up, predicted 200 ms in closed form (+25 %); computing takes 150 ms "
+      "instead of 100 ms: the devices are suspected" +
+          prediction);
+  EXPECT_EQ(
+      text(0.25, 0.1),
+      "250 ms per step after the warm-up, predicted 200 ms in closed form (+25 %); exchange and waiting "
+      "take 150 ms instead of 100 ms: suspected is the work of the servers" +
+          prediction);
 }
 
 // ---- Lives of jobs ----

@@ -96,7 +96,7 @@ class Predictor {
     part("all-reduce", found_.round - computing - update);
     part("update of the workers", update);
     limit_by_computing();
-    limit("the all-reduce", all);
+    limit("the all-reduce", all, Limit::Of::network);
     count_bytes_of_sums();
   }
 
@@ -309,8 +309,8 @@ class Predictor {
     if (time > Seconds(0.0)) found_.parts.push_back({std::move(name), time});
   }
   /// `round`: what a round takes if only this limits it.
-  void limit(std::string name, Seconds round) {
-    if (round > Seconds(0.0)) found_.limits.push_back({std::move(name), 1.0 / round.count()});
+  void limit(std::string name, Seconds round, Limit::Of of = Limit::Of::workers) {
+    if (round > Seconds(0.0)) found_.limits.push_back({std::move(name), 1.0 / round.count(), of});
   }
   void limit_by_computing() {
     limit(fmt::format("computing ({}{})", slowest_->host, classes_.size() > 1 ? ", the slowest" : ""),
@@ -320,13 +320,25 @@ class Predictor {
   void limit_by_servers(const ServerRounds& rounds, Seconds servers, bool common) {
     for (const bool pushes : {true, false}) {
       const auto [time, channel] = rounds.busiest(pushes, common);
-      limit(fmt::format("link {}, by {}", channel, pushes ? "pushes" : "replies"), time);
+      limit(fmt::format("link {}, by {}", channel, pushes ? "pushes" : "replies"), time, Limit::Of::servers);
     }
-    limit("the work of the servers" + rounds.busiest_servers(), servers);
+    limit("the work of the servers" + rounds.busiest_servers(), servers, Limit::Of::servers);
+  }
+
+  /// Each server more has its part of the work.
+  void count_servers_needed() {
+    if (found_.limits.empty() || found_.limits.front().of != Limit::Of::servers) return;
+    const auto other = std::ranges::find_if(
+        found_.limits, [](const Limit& limit) { return limit.of != Limit::Of::servers; });
+    if (other == found_.limits.end()) return;
+    const auto servers = static_cast<double>(job_.roster().servers().size());
+    found_.servers_needed =
+        static_cast<int>(std::ceil(servers * other->rounds_per_s / found_.limits.front().rounds_per_s));
   }
 
   void finish() {
     std::ranges::sort(found_.limits, {}, &Limit::rounds_per_s);
+    count_servers_needed();
     const double samples =
         static_cast<double>(job_.data().batch()) * found_.workers * plan_.steps_per_round();
     found_.samples_per_s = samples / found_.round.count();

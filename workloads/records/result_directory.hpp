@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "policies/vocabulary/money.hpp"
+#include "policies/vocabulary/occupants.hpp"
 #include "workloads/experiment/experiment.hpp"
 #include "workloads/records/jobs_summary.hpp"
 #include "workloads/records/launches.hpp"
@@ -79,6 +80,7 @@ struct RunInfo {
   std::vector<LaunchRecord> generations;
   /// Of each worker's slot, where machines may depart: machines of equal zones fall together. Else empty.
   std::vector<std::size_t> zones;
+  std::vector<SlotMachine> slot_machines;  ///< of each, if the provisioning policy asks; else empty
   std::vector<MachinePrice> prices;  ///< of the machines of the job that have one
   /// Of the machines whose loss stops the job, by slot: the "model" and its "options". Null: not known.
   nlohmann::json lifetimes;

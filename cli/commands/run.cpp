@@ -195,10 +195,11 @@ void report_failure(const GuardedResult& result, const Job& job, const RunOption
 }
 
 /// Where the run had the platform's links, or real ones: its speed beside the closed form of the job. Nothing
-/// for a job without one.
+/// for a job without one, and where machines may depart.
 void note_speed(const Job& job, const std::string& out) {
   const Summary measured = read_summary(out);
-  if (measured.step_time.steps == 0) return;
+  const bool may_depart = job.spec().experiment.continuation() != Continuation::none;
+  if (may_depart || measured.step_time.steps == 0) return;
   try {
     PlatformCache platforms;
     const auto network = platforms.network(job.spec().experiment.platform, priced::hosts_of_prediction(job));

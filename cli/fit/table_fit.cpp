@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
 

@@ -43,6 +43,9 @@ TimedRow row_of(const CsvTable& table, JobOptions options, PlatformCache& platfo
   } catch (const ConfigError& error) {
     throw ConfigError(fmt::format("{}: {}", row.place, error.what()));
   }
+  // Mathematics changes no time.
+  row.loaded.experiment.workload.math = Experiment::Workload::Math::modelled;
+  row.loaded.experiment.stop.accuracy = 0.0;
   row.step_s = step_time_of(table, row.loaded.experiment.placement.workers.size());
   return row;
 }

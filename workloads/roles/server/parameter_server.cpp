@@ -49,6 +49,8 @@ int threads_of(const Job& job, Rank rank) {
   return cost == nullptr ? 1 : cost->parallel;
 }
 
+KeyCosts no_costs() { return KeyCosts(std::vector<KeyCosts::Key>()); }
+
 /// Threads of their own, besides the one that decides, work on pushes and replies.
 bool has_threads(const Job& job, Rank rank) { return threads_of(job, rank) > 1; }
 
@@ -100,7 +102,7 @@ ParameterServer::ParameterServer(const Job& job, Context& context, Journal& jour
       model_(job.replica_plan(), plan_, context.device(), shard,
              job.devices().kind_of(context.rank()) != DevicePlan::processor_kind),
       policies_(policies_of(plan_, model_)),
-      costs_(has_threads(job, context.rank()) ? KeyCosts({}) : costs_of(job, context.rank(), model_)),
+      costs_(has_threads(job, context.rank()) ? no_costs() : costs_of(job, context.rank(), model_)),
       progress_({.workers = job.roster().workers().size(),
                  .counts_updates = are_updates_rounds(job),
                  .is_alone = job.roster().deciders().size() == 1,
@@ -117,7 +119,7 @@ ParameterServer::ParameterServer(const Job& job, Context& context, Journal& jour
               .answer_time = job.devices().answer_time(context.rank())},
              ServerThreads(threads_of(job, context.rank()), has_threads(job, context.rank())
                                                                 ? costs_of(job, context.rank(), model_)
-                                                                : KeyCosts({}))),
+                                                                : no_costs())),
       updates_(context, journal, model_,
                {.workers = job.roster().workers(),
                 .records = is_coordinator_ && gets_pushes_,

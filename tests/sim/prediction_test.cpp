@@ -171,7 +171,10 @@ TEST(SpeedChecks, SuspectThePartOfAStepThatIsLonger) {
   found.round = Seconds(0.2);
   found.limits = {{"the work of the servers", 5.0, priced::Limit::Of::servers}, {"computing (a)", 10.0}};
   found.servers_needed = 2;
-  found.classes = {{.host = "a", .workers = {0, 1}, .forward = Seconds(0.04), .backward = {Seconds(0.06)}}};
+  priced::WorkerTimes& computing = found.classes.emplace_back();
+  computing.workers = {0, 1};
+  computing.forward = Seconds(0.04);
+  computing.backward = {Seconds(0.06)};
   const auto text = [&](double step_s, double forward_s) {
     Summary measured;
     measured.step_time.mean = step_s;

@@ -342,6 +342,8 @@ void add_study(CLI::App& app, int& exit_code) {
       "  study:\n"
       "    about: the question that the study answers\n"
       "    baseline: bsp           algorithm to which speed-ups are relative\n"
+      "    decides: cost           which variant is best: by cost, makespan_s, throughput, last_accuracy or\n"
+      "                            time_to_target_s; default: by what is known, cost last\n"
       "    knee: 0.5               share of a proportional gain below which more workers do not pay off\n"
       "    stall: 0.05             of each job with cache nodes, find the least data.cache_capacity with "
       "which\n"

@@ -291,7 +291,7 @@ std::string place_of(const validation::StudyResult& result) {
   return fs::path(result.experiment.platform).stem().string();
 }
 
-/// The bounds of a launch-bound job are told apart by what the processor takes.
+/// The bounds of a launch-bound job differ in the processor's time.
 bool has_host_time(const validation::StudyResult& result) {
   return result.experiment.workload.measured_host > Seconds(0);
 }

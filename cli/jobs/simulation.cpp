@@ -177,6 +177,9 @@ Simulated simulate_job(LoadedJob loaded, const SimulateOptions& options, const s
     throw ConfigError(
         "--fidelity smpi: expected recovery.mode in-place and no tandem:lifetime of servers' hosts, or "
         "transience.lifetime never: the witness does not start jobs again");
+  if (job.exchange().cancels_steps() && options.fidelity == "smpi")
+    throw ConfigError(
+        "--fidelity smpi: expected sync.options.cancel false: the witness cannot cancel a receive");
   const WriteLock lock = create_result_directory(out, options.force);
   if (options.keep) write_document(out + "/job.json", job);
   print_job(job);

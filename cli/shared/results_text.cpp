@@ -18,6 +18,7 @@
 #include "policies/vocabulary/money.hpp"
 #include "policies/vocabulary/quantile.hpp"
 #include "validation/compare/attribution.hpp"
+#include "validation/compare/members.hpp"
 #include "workloads/records/format.hpp"
 #include "workloads/records/launches.hpp"
 
@@ -203,21 +204,39 @@ std::string other_departures_text(const MembershipSummary& membership) {
                      all == 1 ? "1 departure" : with_separators(all) + " departures", fmt::join(roles, ", "));
 }
 
-/// `workers`: with which the job began.
-std::string membership_line(const Summary& summary, std::size_t workers) {
+/// "\n  2 workers: 53.1 samples/s for 20.0 s; 4 workers, learning rate x 2: ...": of the numbers of workers
+/// that the job had for the longest time.
+std::string workers_text(std::vector<TimeOfWorkers> all, const Experiment& experiment) {
+  constexpr std::size_t most = 6;
+  std::ranges::stable_sort(all, std::greater(), &TimeOfWorkers::time);
+  all.resize(std::min(most, all.size()));
+  std::ranges::sort(all, {}, &TimeOfWorkers::workers);
+  std::vector<std::string> parts;
+  for (const TimeOfWorkers& own : all) {
+    const double factor = validation::rate_factor_of(experiment, own.workers);
+    parts.push_back(
+        fmt::format("{} {}{}: {} samples/s for {}", own.workers, own.workers == 1 ? "worker" : "workers",
+                    factor == 1.0 ? "" : ", learning rate x " + three_digits(factor),
+                    three_digits(static_cast<double>(own.samples) / own.time.count()),
+                    seconds_text(own.time.count())));
+  }
+  return parts.empty() ? "" : fmt::format("\n  {}", fmt::join(parts, "; "));
+}
+
+std::string membership_line(const Summary& summary, const Experiment& experiment) {
   if (!summary.membership) return "";
   const MembershipSummary& membership = *summary.membership;
-  const auto joined = membership.joined - static_cast<std::int64_t>(workers);
+  const auto joined = membership.joined - std::ssize(experiment.placement.workers);
   const auto counted = [](std::int64_t count, const char* one, const char* several) {
     return fmt::format("{} {}", with_separators(count), count == 1 ? one : several);
   };
   const auto& lost = membership.lost_samples;
   return fmt::format(
-      "\n  {}, {}, {}{}{}{}",
+      "\n  {}, {}, {}{}{}{}{}",
       counted(membership.departures, "departure of a worker", "departures of workers"),
-      counted(std::max<std::int64_t>(0, joined), "replacement", "replacements"),
+      counted(std::max<std::int64_t>(0, joined), "later arrival", "later arrivals"),
       lost ? counted(*lost, "sample lost", "samples lost") : "an unknown number of samples lost",
-      done_again_text(membership), other_departures_text(membership),
+      done_again_text(membership), workers_text(membership.by_workers, experiment), other_departures_text(membership),
       membership.warning.empty() ? "" : "\n  warning: " + membership.warning);
 }
 
@@ -444,7 +463,7 @@ std::string results_line(const Results& results) {
   if (summary.data) line += data_lines(*summary.data, epochs_in_parts(results.info));
   line += ensemble_line(summary) + shares_line(summary) + binds_line(results) +
           commits_line(summary, results.info) + rounds_line(summary) +
-          membership_line(summary, results.info.experiment.placement.workers.size()) + cost_line(summary) +
+          membership_line(summary, results.info.experiment) + cost_line(summary) +
           target_line(summary) + accuracy_stop_line(results) + restarts_line(results.info) +
           origin_line(results.info) + closed_form_line(results.info);
   if (const auto& sums = results.info.all_reduce; sums.is_object())

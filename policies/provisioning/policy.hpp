@@ -1,6 +1,6 @@
 // Where a machine is requested: of the empty slots of a job in which one may be requested, which comes first,
-// and when a machine there is worth it. Pure objects that a recovery policy asks and tells what happens. No
-// clock, I/O or global state.
+// and when a machine there is worth it. Pure objects that a recovery policy asks, and notifies of what
+// happens. No clock, I/O or global state.
 #pragma once
 
 #include <cstddef>
@@ -42,7 +42,8 @@ class Policy {
   /// to the lowest. Finite. Pre: the slot is empty.
   virtual double cost(std::size_t slot, Seconds now) const = 0;
   /// When a machine is worth its request there, if nothing happens until then; at most `now`: now; infinite:
-  /// only after another event. A job with fewer machines than it needs members does not wait. Pre: the slot is empty.
+  /// only after another event. A job with fewer machines than it needs members does not wait. Pre: the slot
+  /// is empty.
   virtual Seconds earliest(std::size_t slot, Seconds now) const;
   /// Shows every value that events change; see serialised() and restore().
   virtual void serialise(PolicyState& state);

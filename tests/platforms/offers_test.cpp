@@ -165,6 +165,7 @@ TEST(HostPrice, TheOfferGivesPriceAndDevice) {
   EXPECT_EQ(host.properties.at("device"), "a100");
   EXPECT_EQ(host.properties.at("billing_minimum"), "10min") << "what the host states counts more";
   EXPECT_EQ(host.properties.at("offer"), "aws/us-east-1/p4d.24xlarge/on-demand");
+  EXPECT_EQ(property_of(host, "region"), "us-east-1");
 }
 
 TEST(HostPrice, RefusesWhatIsNoPrice) {

@@ -1,7 +1,7 @@
 // Draws the charts of a study from its answer: efficiency and measures of each panel, shares of time and accuracy of
 // each place of the grid, and published figures. A chart without a canvas on the page is not drawn.
 (() => {
-  const {report, color, shade, axis, categories, element, legend, roundTicks, threeDigits, timeScale, timeText} = tandem;
+  const {report, color, shade, axis, bytesText, categories, element, legend, roundTicks, threeDigits, timeScale, timeText} = tandem;
   const {answer: {panels, measures, across}, configurations, published} = report;
   const draw = (id, configuration) => { if (element(id)) new Chart(element(id), configuration()); };
   const range = values => [Math.min(...values), Math.max(...values)];
@@ -124,6 +124,7 @@
   const meanOf = (row, at, measure) => (row.cells[at] ? row.cells[at].estimates[measure].mean : null);
   const textOf = ({key, unit}) => value => {
     if (key === 'last_accuracy') return value.toFixed(4);
+    if (unit === 'USD') return `$${value >= 1 ? value.toFixed(2) : threeDigits(value)}`;
     return unit === 's' ? timeText(value) : `${threeDigits(value)} ${unit}`;
   };
   const allMeans = measure => panels.flatMap(({rows}) => rows.flatMap(row => row.cells.map((_, at) => meanOf(row, at, measure))))
@@ -146,7 +147,8 @@
   /** Bars of the variants, of which the best ones are blue. */
   const drawBars = (id, panel, measure, index) => draw(id, () => {
     const cells = panel.rows.map(row => row.cells[0]), show = textOf(measure);
-    const gain = ({gain}) => (gain === null || measure.key === 'last_accuracy' ? '' : ` (${threeDigits(gain)}x)`);
+    const gain = ({gain}) => (gain === null || measure.key === 'last_accuracy' ? ''
+      : measure.key === 'cost' ? ` (${threeDigits(gain * 100)} %)` : ` (${threeDigits(gain)}x)`);
     const texts = cells.map(cell => {
       const estimate = cell && cell.estimates[index];
       return estimate && estimate.mean !== null ? show(estimate.mean) + gain(estimate) : '–';
@@ -167,7 +169,7 @@
   const drawGroups = (id, panel, measure, index) => draw(id, () => {
     const estimates = panel.rows.map(row => row.cells.map(cell => cell && cell.estimates[index]));
     const known = estimates.flat().filter(one => one && one.mean !== null);
-    const isGain = measure.key !== 'last_accuracy' && known.every(one => one.gain !== null);
+    const isGain = !['last_accuracy', 'cost'].includes(measure.key) && known.every(one => one.gain !== null);
     const pick = one => (one ? (isGain ? one.gain : one.mean) : null);
     const [low, high] = range(known.map(pick));
     const isLogarithmic = low > 0 && high >= 30 * low;
@@ -192,6 +194,30 @@
                 valueAxis(measure, index, isWide(index)), textOf(measure));
     else (across === null ? drawBars : drawGroups)(id, panel, measure, index);
   }));
+
+  // ---- Traffic ----
+
+  const bytesOf = cell => (cell ? cell.configurations.reduce((sum, name) => sum + configurations[name].bytes_per_sample, 0) / cell.configurations.length : null);
+  panels.forEach((panel, index) => {
+    const id = `traffic-${index}`, bytes = panel.rows.map(row => row.cells.map(bytesOf));
+    const known = bytes.flat().filter(value => value !== null), [low, high] = range(known);
+    const isLogarithmic = isNumeric && low > 0 && high >= 8 * low;
+    const y = axis('bytes per sample', {type: isLogarithmic ? 'logarithmic' : 'linear', beginAtZero: true, ticks: {maxRotation: 0,
+      callback: value => (isLogarithmic && roundTicks(high / low)(value) === '' ? '' : bytesText(value))}});
+    if (isNumeric) return drawLines(id, panel, (row, at) => bytesOf(row.cells[at]), y, bytesText);
+    const texts = bytes.map((row, at) => row.map(value =>
+      (value === null ? '' : `${across === null ? '' : `${panel.rows[at].variant}: `}${bytesText(value)}`)));
+    const bars = across === null
+      ? {labels: panel.rows.map(row => row.variant), datasets: [{data: bytes.map(row => row[0]), backgroundColor: color.simulated}]}
+      : {labels: panel.columns.map(columnName), datasets: panel.rows.map((row, at) => ({data: bytes[at], backgroundColor: styleOf(row.variant).backgroundColor}))};
+    const shown = across === null ? [texts.map(row => row[0])] : texts;
+    return draw(id, () => ({
+      type: 'bar',
+      data: {...bars, datasets: bars.datasets.map(own => ({...own, maxBarThickness: 14}))},
+      options: {indexAxis: 'y', layout: {padding: {right: roomFor(texts.flat())}}, plugins: {tooltip: {enabled: false}}, scales: {x: y, y: categories}},
+      plugins: [barTexts(shown, shown.map(row => row.map(() => null)))],
+    }));
+  });
 
   // ---- Each place of the grid ----
 

@@ -98,19 +98,21 @@ std::size_t chart_height(const Answer& answer, const AnswerPanel& panel) {
   return 70 + 24 * std::max<std::size_t>(panel.rows.size() * panel.columns.size(), 2);
 }
 
+Chart chart_of(const Answer& answer, std::size_t panel, const std::string& id, const std::string& name) {
+  const AnswerPanel& own = answer.panels[panel];
+  const std::string title = own.title.empty() ? capitalised(name) : own.title + ": " + name;
+  return {id + '-' + std::to_string(panel), title, chart_height(answer, own)};
+}
+
 /// Of each panel: efficiency along workers, then the measures.
-Charts charts_of_panels(const Answer& answer) {
+Charts charts_of_measures(const Answer& answer) {
   Charts charts;
-  const bool is_scaling = answer.is_along_workers() && answer.measures.back().key == "throughput";
+  const bool is_scaling = answer.is_along_workers() && answer.place_of("throughput");
   for (std::size_t i = 0; i < answer.panels.size(); ++i) {
-    const AnswerPanel& panel = answer.panels[i];
-    const auto add = [&](const std::string& id, const std::string& name) {
-      const std::string title = panel.title.empty() ? capitalised(name) : panel.title + ": " + name;
-      charts.charts.push_back({id + '-' + std::to_string(i), title, chart_height(answer, panel)});
-    };
-    if (is_scaling) add("efficiency", "efficiency (large point: knee)");
+    if (is_scaling)
+      charts.charts.push_back(chart_of(answer, i, "efficiency", "efficiency (large point: knee)"));
     for (std::size_t m = 0; m < answer.measures.size(); ++m)
-      add("measure-" + std::to_string(m), answer.measures[m].name);
+      charts.charts.push_back(chart_of(answer, i, "measure-" + std::to_string(m), answer.measures[m].name));
   }
   return charts;
 }
@@ -151,8 +153,15 @@ void add_comparison(const Answer& answer, Page& page) {
         "number of "
         "workers from which the next larger number raises throughput by less than {} of a proportional gain.",
         percent(answer.knee_share));
-  page.add(Heading{2, "Comparison"}, Note{note}, charts_of_panels(answer));
+  page.add(Heading{2, "Comparison"}, Note{note}, charts_of_measures(answer));
   add_comparison_tables(answer, page);
+}
+
+Charts charts_of_panels(const Answer& answer, const std::string& id, const std::string& name) {
+  Charts charts;
+  for (std::size_t i = 0; i < answer.panels.size(); ++i)
+    charts.charts.push_back(chart_of(answer, i, id, name));
+  return charts;
 }
 
 Charts charts_of_places(const Answer& answer, const std::string& id, std::size_t height) {

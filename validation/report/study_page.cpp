@@ -1,6 +1,7 @@
 // The parts of a study's report: tables, charts and text.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <limits>
@@ -361,6 +362,34 @@ Table times_table(const Study& study) {
                                          {"Bytes received per sample", bytes_at(&BytesPerSample::received)}});
 }
 
+/// Whether variants at some place of the grid send and receive differently many bytes per sample.
+bool differ_in_traffic(const Study& study, const Answer& answer) {
+  std::map<std::string, double> bytes;
+  for (const StudyResult* own : study.worked())
+    bytes[own->name] = own->bytes_per_sample.sent + own->bytes_per_sample.received;
+  for (const auto& panel : answer.panels)
+    for (std::size_t at = 0; at < panel.columns.size(); ++at) {
+      double least = std::numeric_limits<double>::infinity(), most = 0;
+      for (const auto& row : panel.rows) {
+        if (!row.cells[at]) continue;
+        const double own = bytes.at(row.cells[at]->configurations.front());
+        least = std::min(least, own);
+        most = std::max(most, own);
+      }
+      if (most > 1.05 * least) return true;  // newcomers fetch the model, too
+    }
+  return false;
+}
+
+void add_traffic(const Study& study, const Answer& answer, Page& page) {
+  if (!differ_in_traffic(study, answer)) return;
+  page.add(
+      Heading{2, "Traffic"},
+      Note{"Payload that all workers sent and received, per sample that they processed: gradients, models, "
+           "and samples of stores and caches. Tables of the next section have both apart."},
+      charts_of_panels(answer, "traffic", "bytes per sample"));
+}
+
 void add_configurations(const Study& study, const Answer& answer, Page& page) {
   page.add(Heading{2, "Where workers' time went"}, Note{shares_definition});
   if (Charts charts = charts_of_places(answer, "shares", 0); !charts.charts.empty())
@@ -398,6 +427,7 @@ Page page_of_study(const Study& study) {
   }
   if (!study.notes.empty()) page.add(Heading{2, "Notes"}, Bullets{study.notes});
   if (worked.empty()) return page;
+  add_traffic(study, answer, page);
   add_configurations(study, answer, page);
   add_classes(study, page);
   add_platforms(study.platforms, page);
@@ -411,6 +441,7 @@ json study_chart_data(const Study& study) {
   for (const StudyResult* own : study.worked())
     drawn[own->name] = {{"curve", write_fields(own->curve)},
                         {"interval", write_fields(own->intervals.throughput)},
+                        {"bytes_per_sample", own->bytes_per_sample.sent + own->bytes_per_sample.received},
                         {"target", own->experiment.target_accuracy},
                         {"is_sequential", own->experiment.sync.algorithm == "sequential"}};
   return {{"configurations", std::move(drawn)},

@@ -49,6 +49,10 @@ class Exchange {
   /// The payload of this bucket is complete. Buckets come in backward order. `push`: describes the whole
   /// payload, without the version of the model.
   virtual void bucket_ready(int bucket, const protocol::Push& push) = 0;
+  /// The gradient in progress would be dropped (sync::Cancel). Never blocks. Pre: an exchange has begun.
+  virtual bool is_cancelled() { return false; }
+  /// The rest of the payload will not come. Instead of the buckets that are not ready.
+  virtual void withdraw(const protocol::Push&) {}
   /// Waits for `until` while the exchange progresses, and returns how it ended.
   virtual Completion wait_progressing(Pending& until) = 0;
   /// Waits for the end of the exchange. With sync.overlap "both" it waits only until the result is known:

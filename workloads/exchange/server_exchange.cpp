@@ -33,11 +33,11 @@ class ServerExchange final : public Exchange, public MemberExchange {
         omits_known_models_(plan.replies_omit_known_models()),
         versions_(servers_.size(), 0),
         numbers_(servers_.size(), 0),
-        coordinator_(context, *roster.coordinator()),
+        coordinator_(context, *roster.coordinator(), plan.cancels_steps()),
         receives_(servers_.size()) {
     for (std::size_t shard = 0; shard < servers_.size(); ++shard)
       receives_[shard].resize(layout_[shard].size());
-    first_workers_ = std::ssize(roster.first_workers());
+    slots_ = std::ssize(roster.workers());
     knows_samples_ = data.knows_samples();
     if (roster.steward())
       deals_.emplace(roster.workers().size(), roster.first_workers().size(), data.deals().before(),
@@ -52,13 +52,28 @@ class ServerExchange final : public Exchange, public MemberExchange {
     TANDEM_CHECK(exchange.members.empty(), "groups exchange by all-reduce");
     payload_ = exchange.payload;
     result_ = {};
+    ready_ = 0;
+    is_withdrawn_ = false;
+    coordinator_.listen_for_cancels();
   }
 
   void bucket_ready(int bucket, const protocol::Push& push) override {
     if (compressor_) compress(bucket);
+    ready_ = bucket + 1;
     push_ = push;
     push_.commit_round = commit_round_;
     if (!by_key_) send_push(bucket);
+  }
+
+  bool is_cancelled() override { return coordinator_.is_cancelled(); }
+
+  /// The servers have posted receives for all pieces.
+  void withdraw(const protocol::Push& push) override {
+    TANDEM_CHECK(!by_key_, "withdrawn by key");
+    push_ = push;
+    push_.commit_round = commit_round_;
+    is_withdrawn_ = true;
+    for (int bucket = ready_; bucket < replica_.buckets(); ++bucket) send_push(bucket);
   }
 
   // Started messages progress during any wait of the worker.
@@ -168,7 +183,7 @@ class ServerExchange final : public Exchange, public MemberExchange {
   void follow_deals(std::int32_t told) {
     const std::int32_t count = told - std::exchange(deals_followed_, told);
     if (count == 0 || joins_) return;
-    const auto numbers = receive_deals(count * sampling::MemberDeals::most_numbers_of_change(first_workers_));
+    const auto numbers = receive_deals(count * sampling::MemberDeals::most_numbers_of_change(slots_));
     if (!knows_samples_) return;
     for (const auto& change : sampling::changes_from(numbers, count)) {
       deals_->follow(change);
@@ -207,15 +222,31 @@ class ServerExchange final : public Exchange, public MemberExchange {
       const auto [begin, end] = range_of(shard, bucket);
       for (std::size_t index = begin; index < end; ++index) {
         const ShardPiece& piece = layout_[shard][index];
-        const Slice payload = compressor_ ? compressor_->message(shard, index)
-                                          : replica_.payload(payload_, piece.flat_offset, piece.elements);
+        const Slice payload = payload_of(shard, index);
         const Rank server = servers_[shard];
         const auto with_note = bucket_of_note(layout_[shard], index);
-        sends_.push_back(with_note ? protocol::send<"pushes">(context_, server, push_, payload, *with_note)
-                                   : protocol::send<"push-pieces">(context_, server, payload, piece.bucket));
+        sends_.push_back(with_note
+                             ? protocol::send<"pushes">(context_, server, note_of_push(), payload, *with_note)
+                             : protocol::send<"push-pieces">(context_, server, payload, piece.bucket));
         result_.bytes_sent += payload.size.count();
       }
     }
+  }
+
+  Slice payload_of(std::size_t shard, std::size_t index) {
+    if (is_withdrawn_) return {};
+    const ShardPiece& piece = layout_[shard][index];
+    return compressor_ ? compressor_->message(shard, index)
+                       : replica_.payload(payload_, piece.flat_offset, piece.elements);
+  }
+
+  protocol::NoteOf<"pushes"> note_of_push() const {
+    if (!is_withdrawn_) return push_;
+    return protocol::Withdrawn{.version = push_.version,
+                               .samples = push_.samples,
+                               .local_steps = push_.local_steps,
+                               .commit_round = push_.commit_round,
+                               .duration = push_.duration};
   }
 
   /// Expects the reply to the push of this bucket, or of all, in the order in which its pieces are sent.
@@ -263,7 +294,7 @@ class ServerExchange final : public Exchange, public MemberExchange {
       for (const ShardPiece& piece : layout_[shard]) result_.bytes_received -= piece.bytes().count();
     versions_[shard] = reply.version;
     numbers_[shard] = number_of_push(numbers_[shard], reply.version);
-    if (compressor_ && reply.dropped) compressor_->take_back(shard);
+    if (compressor_ && reply.dropped) compressor_->take_back(shard, ready_);
     if (shard != coordinating_) return;
     coordinator_.begin_round(reply.version);
     result_.version = reply.version;
@@ -290,7 +321,7 @@ class ServerExchange final : public Exchange, public MemberExchange {
   bool omits_known_models_;                     ///< a reply without a new version has empty pieces
   std::optional<sampling::MemberDeals> deals_;  ///< where workers may depart
   MemberHooks hooks_;
-  std::int64_t first_workers_ = 0;
+  std::int64_t slots_ = 0;  ///< of workers: no deal has more
   bool knows_samples_ = false;
   bool joins_ = false;
   std::int32_t deals_followed_ = 0;
@@ -300,7 +331,9 @@ class ServerExchange final : public Exchange, public MemberExchange {
   std::int32_t commit_round_ = 0;  ///< as the coordinator said last, for the other servers
   CoordinatorClient coordinator_;
   sync::Payload payload_ = sync::Payload::gradient;
-  protocol::Push push_;  ///< to the server to which it is being sent
+  protocol::Push push_;        ///< to the server to which it is being sent
+  int ready_ = 0;              ///< buckets of the exchange
+  bool is_withdrawn_ = false;  ///< the others are sent without payload
   ExchangeResult result_;
   std::vector<Pending> sends_;
   std::vector<std::vector<Pending>> receives_;  ///< by shard, by piece

@@ -127,7 +127,7 @@ struct Experiment {
     StoreAccess store = StoreAccess::served;
     BadSample bad_sample = BadSample::stop;
     BackgroundReads background = BackgroundReads::idle;
-    int loaders = 0;         ///< that read beside demand, without pause; 0: `background` says when
+    int loaders = 0;         ///< that read concurrently with demand, without pause; 0: `background` says when
     bool keep = false;       ///< a cache node that returns still has its disk tier
     bool shared = false;     ///< shares cache nodes and stores with other jobs that have it
     int decode_threads = 1;  ///< of each worker
@@ -208,6 +208,7 @@ struct Experiment {
     std::string provisioning = "same";  ///< of provisioning::catalog(): where machines are requested
     std::map<std::string, OptionValue> provisioning_options;
     int least = 1;       ///< workers; the job waits while it has fewer
+    int most = 0;        ///< workers at a time; 0: as many as the job begins with, otherwise it may grow
     Seconds give_up{0};  ///< limit of that wait, not divided by time_scale; 0: none
     int restarts = 10;   ///< limit for a job
     Seconds launch{0};   ///< until the ranks of a restarted job are ready; 0: as the profile measured

@@ -42,9 +42,13 @@ std::vector<std::size_t> worth_living(const std::vector<Configuration>& all, con
   return worth;
 }
 
-Lives::Lives(Lattice& lattice, std::vector<std::size_t> numbers, const Goal& goal, std::uint64_t seed)
-    : lattice_(lattice), goal_(goal), seed_(seed), numbers_(std::move(numbers)) {
-  for (const std::size_t number : numbers_) jobs_.push_back(lattice.job_of(lattice.configurations()[number]));
+Lives::Lives(Lattice& lattice, std::vector<std::size_t> numbers, const Goal& goal, std::uint64_t seed,
+             std::function<void()> step)
+    : lattice_(lattice), goal_(goal), seed_(seed), step_(std::move(step)), numbers_(std::move(numbers)) {
+  for (const std::size_t number : numbers_) {
+    step_();
+    jobs_.push_back(lattice.job_of(lattice.configurations()[number]));
+  }
   outcomes_.resize(jobs_.size());
   is_retired_.resize(jobs_.size(), false);
   for (const auto& job : jobs_) is_certain_.push_back(job->is_certain());
@@ -141,9 +145,11 @@ std::uint64_t Lives::seed_of(const char* purpose, int draw) const {
 
 void Lives::live_until(std::size_t i, int draws) {
   auto& outcomes = outcomes_[i];
-  for (int draw = static_cast<int>(outcomes.size()); draw < draws; ++draw)
+  for (int draw = static_cast<int>(outcomes.size()); draw < draws; ++draw) {
+    step_();
     outcomes.push_back(is_certain_[i] && draw > 0 ? outcomes.front()
                                                   : jobs_[i]->outcome(seed_of("plan", draw)));
+  }
 }
 
 void Lives::judge() {
@@ -169,6 +175,7 @@ LivedConfiguration Lives::fresh_of(std::size_t i, int most) const {
   std::vector<Outcome> outcomes;
   std::int64_t departures = 0;
   const auto add = [&] {
+    step_();
     const PlannedJob::Paid paid = jobs_[i]->live(seed_of("plan, fresh", lived.lives++));
     const bool ended = paid.life.gave_up.empty();
     constexpr double never = std::numeric_limits<double>::infinity();
@@ -183,7 +190,7 @@ LivedConfiguration Lives::fresh_of(std::size_t i, int most) const {
   for (int draws = is_certain_[i] ? 1 : first_draws;; draws *= 2) {
     while (lived.lives < draws) add();
     lived.figures = figures_of(outcomes, goal_, is_certain_[i]);
-    if (is_certain_[i] || draws >= most || are_fine(outcomes, lived.figures)) break;
+    if (is_certain_[i] || draws >= most || are_fine(lived.figures)) break;
   }
   const double each = 1.0 / lived.lives;
   lived.workers_cost *= each;
@@ -194,15 +201,9 @@ LivedConfiguration Lives::fresh_of(std::size_t i, int most) const {
 }
 
 /// It is known whether it meets the goal; and of one that does, what it costs.
-bool Lives::are_fine(const std::vector<Outcome>& outcomes, const Figures& figures) const {
-  if (is_hopeless(figures)) return true;
-  double squares = 0.0;
-  for (const Outcome& outcome : outcomes) {
-    const double apart = outcome.cost.dollars() - figures.mean_cost;
-    squares += apart * apart;
-  }
-  const auto n = static_cast<double>(outcomes.size());
-  return figures.meets_goal && std::sqrt(squares / (n * (n - 1))) <= fine_enough * figures.mean_cost;
+bool Lives::are_fine(const Figures& figures) const {
+  return is_hopeless(figures) ||
+         (figures.meets_goal && figures.cost_error <= fine_enough * figures.mean_cost);
 }
 
 /// The factor on the duration of rounds (above 1), or on the lives of machines (below 1), up to which the
@@ -232,6 +233,7 @@ bool Lives::is_choice_with(const priced::Change& change) const {
   const int draws = is_certain_[first] ? 1 : first_draws;
   int missed = 0;
   for (int draw = 0; draw < draws; ++draw) {
+    step_();
     outcomes.push_back(jobs_[first]->outcome(seed_of("plan", draw), change));
     missed += goal_.is_met_by(outcomes.back()) ? 0 : 1;
     // The others could not make it meet the goal. Lives that never end take long.

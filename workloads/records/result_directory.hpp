@@ -49,6 +49,12 @@ struct MachinePrice {
   std::string date{};         ///< of the price; empty: not known
 };
 
+/// Where a host is, as the platform file says; empty: it does not.
+struct HostPlace {
+  std::string region{};  ///< property region or tandem:region, or that of the offer
+  std::string zone{};    ///< property tandem:zone
+};
+
 /// run.json: everything needed to repeat the run.
 struct RunInfo {
   static constexpr int schema_version = 7;
@@ -81,6 +87,8 @@ struct RunInfo {
   /// Of each worker's slot, where machines may depart: machines of equal zones fall together. Else empty.
   std::vector<std::size_t> zones;
   std::vector<SlotMachine> slot_machines;  ///< of each, if the provisioning policy asks; else empty
+  /// The same, by host: those of which the platform says where they are.
+  std::map<std::string, HostPlace> places;
   std::vector<MachinePrice> prices;  ///< of the machines of the job that have one
   /// Of the machines whose loss stops the job, by slot: the "model" and its "options". Null: not known.
   nlohmann::json lifetimes;

@@ -61,6 +61,11 @@ struct Fields<MachinePrice> {
 };
 
 template <>
+struct Fields<HostPlace> {
+  static void visit(auto& p, auto&& field) { fields(field, "region", p.region, "zone", p.zone); }
+};
+
+template <>
 struct Fields<RunInfo> {
   static void visit(auto& i, auto&& field) {
     int version = RunInfo::schema_version;
@@ -80,6 +85,7 @@ struct Fields<RunInfo> {
     field("generations", i.generations, Key::nullable);
     field("zones", i.zones, Key::optional);
     field("slot_machines", i.slot_machines, Key::optional);
+    field("places", i.places, Key::optional);
     field("lifetimes", i.lifetimes, Key::optional);
     field("prices", i.prices, Key::optional);
   }

@@ -35,6 +35,16 @@ StudyResult reaching(const std::string& algorithm, double time_s) {
   return placed(made_configuration({.algorithm = algorithm, .reached_s = time_s}), {});
 }
 
+/// On machines with prices, for a job whose machines may depart.
+StudyResult rented(const std::string& algorithm, double dollars, double time_s,
+                   const Coordinates& place = {}) {
+  StudyResult own = fast(algorithm, 100, place);
+  own.makespan_s = time_s;
+  own.membership = MembershipSummary{};
+  own.cost = CostSummary{.total = Money(static_cast<std::int64_t>(dollars * 1e6))};
+  return own;
+}
+
 /// Three repetitions.
 std::vector<StudyResult> seeds_of(const std::string& algorithm, const std::vector<double>& throughputs) {
   std::vector<StudyResult> all;
@@ -107,6 +117,42 @@ TEST(Answer, SaysWhichVariantIsBestAndWhichAreEqual) {
        "quad is the fastest: throughput 100.0 samples/s. Next is lab with 50.00 samples/s."}};
   for (const auto& [what, configurations, text] : cases)
     EXPECT_EQ(answer_to(configurations).text, text) << what;
+}
+
+/// Cost decides where the study's file says so. Without it, cost is compared if a second of the job does not
+/// cost the same for all.
+TEST(Answer, ComparesCosts) {
+  const auto at = [](const char* workers) { return Coordinates{{"placement.worker_count", workers}}; };
+  const std::vector<Case> cases = {
+      {"one place",
+       {rented("on-demand", 80, 600), rented("spot", 22, 620), rented("restart", 27.5, 900)},
+       "spot is the cheapest: cost $22.00, 27.5 % of the cost of on-demand. Next is restart with $27.50."},
+      {"everywhere",
+       {rented("on-demand", 80, 600, at("4")), rented("spot", 20, 620, at("4")),
+        rented("on-demand", 90, 300, at("8")), rented("spot", 45, 310, at("8"))},
+       "In both cases spot is the cheapest: 25.0 % to 50.0 % of the cost of on-demand."},
+      {"the baseline is the cheapest everywhere",
+       {rented("on-demand", 10, 600, at("4")), rented("spot", 20, 620, at("4")),
+        rented("on-demand", 10, 300, at("8")), rented("spot", 15, 310, at("8"))},
+       "In both cases on-demand is the cheapest: the others cost 150 % to 200 % of that."},
+      {"no prices",
+       {fast("on-demand", 100), fast("spot", 50)},
+       "on-demand is the fastest: throughput 100.0 samples/s. Next is spot with 50.00 samples/s."}};
+  StudySection by_cost;
+  by_cost.baseline = "on-demand";
+  by_cost.decides = "cost";
+  for (const auto& [what, configurations, text] : cases)
+    EXPECT_EQ(answer_to(configurations, by_cost).text, text) << what;
+  EXPECT_THAT(answer_to(cases[1].configurations, by_cost).points,
+              ::testing::Contains("Of all places, spot is the cheapest at 4 workers: cost $20.00."));
+  EXPECT_THAT(answer_to(cases[3].configurations, by_cost).points.front(), HasSubstr("Not by cost"));
+  const auto measures = [&](const std::vector<StudyResult>& all) {
+    std::vector<std::string> keys;
+    for (const auto& measure : answer_to(all).measures) keys.push_back(measure.key);
+    return keys;
+  };
+  EXPECT_THAT(measures(cases[0].configurations), ElementsAre("makespan_s", "cost"));
+  EXPECT_THAT(measures({rented("bsp", 60, 600), rented("asp", 30, 300)}), ElementsAre("makespan_s"));
 }
 
 TEST(Answer, SaysWhichMeansAreOverFewerSeeds) {

@@ -462,6 +462,13 @@ std::string work_text(const Job& job) {
 /// A traced job is known by its buckets: images and memory are not.
 bool is_traced(const Job& job) { return !job.spec().experiment.workload.measured_buckets.empty(); }
 
+/// "; up to 4 workers"; empty: the job has no more than those with which it begins.
+std::string growth_text(const Job& job) {
+  const int most = job.spec().experiment.recovery.most;
+  const bool grows = most > std::ssize(job.roster().first_workers());
+  return grows ? fmt::format("; up to {} workers", most) : "";
+}
+
 }  // namespace
 
 std::vector<std::string> question_of(const Job& job) {
@@ -489,7 +496,7 @@ std::vector<std::string> describe_job(const Job& job) {
   if (!is_traced(job)) lines.push_back(memory_line(job));
   if (const std::size_t slots = job.roster().workers().size() - job.roster().first_workers().size();
       slots > 0)
-    lines.push_back(counted(slots, "slot") + " for spares");
+    lines.push_back(counted(slots, "slot") + " for spares" + growth_text(job));
   if (std::string line = server_cost_line(job); !line.empty()) lines.push_back(std::move(line));
   return lines;
 }

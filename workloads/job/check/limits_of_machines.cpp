@@ -66,6 +66,10 @@ std::vector<Limit> of_departures() {
 /// Of the slots beyond the workers'.
 std::vector<Limit> of_spares() {
   return {
+      {Kind::unused,
+       "there are no slots beyond the workers' (placement.spares)",
+       {{"recovery.most", "0", departs + "recovery.most=5",
+         [](All all) { return all.experiment.recovery.most > 0 && !has_spares(all); }}}},
       {Kind::value,
        may_depart,
        {{"placement.spares", "hosts of the spares of recovery.policy spares",

@@ -113,6 +113,7 @@ RunInfo describe_run(const Job& job, const std::string& world) {
   if (experiment.continuation() != Continuation::none) {
     info.zones = zones_of(job);
     info.slot_machines = machines_of_slots(job);
+    info.places = places_of(job);
   }
   // The one policy that knows them.
   if (experiment.checkpoint.policy == "hazard")

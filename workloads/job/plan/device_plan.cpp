@@ -154,7 +154,7 @@ DevicePlan::DevicePlan(const JobSpec& spec, const Roster& roster,
                    "profile");
   if (profile_ && are_native_) {
     measured_disk_ = profile_->disk(spec.experiment.reads_cold());
-    // Nobody writes past the page cache.
+    // No rank writes past the page cache.
     measured_writes_ = profile_->disk(false);
   }
   std::string name = measured_name(model->name, spec.experiment);

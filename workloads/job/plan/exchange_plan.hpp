@@ -39,6 +39,11 @@ class ExchangePlan {
   sync::UpdateRule update_rule() const { return algorithm_->make.update_rule(sync_setting_); }
   /// Decisions depend on durations or on the order of arrival.
   bool is_timing_driven() const { return algorithm_->make.timing_driven; }
+  /// Over a server: it may stop steps whose gradients it would drop.
+  bool cancels_steps() const {
+    const auto& make = algorithm_->make;
+    return route() == sync::Route::server && make.cancels != nullptr && make.cancels(sync_setting_.options);
+  }
   /// The batch of a worker may change during the job.
   bool varies_batch() const { return algorithm_->make.varies_batch || deals_batches_; }
   /// All workers finish the same rounds, whatever their speed. This includes workers that update their own

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <utility>
@@ -37,7 +38,8 @@ std::unique_ptr<recovery::Policy> make_recovery_policy(const Experiment& experim
                                                        std::vector<SlotMachine> machines) {
   const auto& recovery = experiment.recovery;
   const ResolvedExperiment chosen(experiment);
-  return chosen.recovery.make()({.workers = slots - static_cast<int>(experiment.placement.spares.size()),
+  const int first = slots - static_cast<int>(experiment.placement.spares.size());
+  return chosen.recovery.make()({.workers = std::max(first, recovery.most),
                                  .slots = slots,
                                  .least = recovery.least,
                                  .give_up = recovery.give_up,

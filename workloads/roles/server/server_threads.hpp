@@ -20,6 +20,7 @@ struct CompletePush {
   int worker;
   std::size_t key;
   protocol::Push push;
+  bool is_withdrawn;  ///< without a gradient, and without work
 };
 
 class ServerThreads {

@@ -1,5 +1,6 @@
 #include "workloads/roles/server/worker_lines.hpp"
 
+#include <limits>
 #include <utility>
 
 namespace tandem {
@@ -7,6 +8,15 @@ namespace {
 
 /// A server stays.
 constexpr int only_one = 1;
+
+protocol::Push push_of(const protocol::Withdrawn& note) {
+  return {.version = note.version,
+          .samples = note.samples,
+          .local_steps = note.local_steps,
+          .commit_round = note.commit_round,
+          .duration = note.duration,
+          .loss = std::numeric_limits<double>::quiet_NaN()};
+}
 
 }  // namespace
 
@@ -76,6 +86,10 @@ void WorkerLines::listen_for_note(int worker) {
 std::optional<WorkerLines::Event> WorkerLines::on_note(int worker, const Note& note) {
   if (const auto push = protocol::as<protocol::Push>(note))
     return carry_out(worker, inbox_.on_note(worker, *push));
+  if (const auto withdrawn = protocol::as<protocol::Withdrawn>(note)) {
+    line(worker).is_withdrawn = true;
+    return carry_out(worker, inbox_.on_note(worker, push_of(*withdrawn)));
+  }
   if (const auto report = protocol::as<protocol::Report>(note)) {
     replies_.on_report(worker, report->version);
     listen_for_note(worker);
@@ -97,8 +111,9 @@ std::optional<WorkerLines::Event> WorkerLines::carry_out(int worker, const PushI
   }
   // A worker pushes only after it has its reply, so this does not block.
   line(worker).finish_reply(context_);
-  const Pushed pushed{worker, begin_answer(worker), std::get<PushInbox::Complete>(action).push};
-  if (threads_.begin_push(context_, pushed)) return std::nullopt;
+  const Pushed pushed{worker, begin_answer(worker), std::get<PushInbox::Complete>(action).push,
+                      std::exchange(line(worker).is_withdrawn, false)};
+  if (!pushed.is_withdrawn && threads_.begin_push(context_, pushed)) return std::nullopt;
   return pushed;
 }
 

@@ -106,6 +106,7 @@ class WorkerLines {
     Snapshot replied_model;       ///< the model of these sends
     std::size_t replied_key = 0;
     Pending answer;
+    bool is_withdrawn = false;  ///< the push whose note has arrived
     void finish_reply(Context& context);
   };
   Line& line(int worker) { return lines_.at(static_cast<std::size_t>(worker)); }

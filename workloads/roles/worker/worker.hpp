@@ -57,6 +57,7 @@ class Worker {
   Pending begin_backward(int bucket);
   void bucket_ready(int bucket);
   void backward(const sync::Exchange* during);
+  void withdraw(int ready);
   void on_non_finite(const std::string& what);
   /// Waits until the work is done.
   void compute(const Work& work, Kernel kernel);

@@ -128,7 +128,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"native_8", 8, 0.02, summed_by("native")}, Case{"local_sgd_8", 8, 0.02, local_sgd},
                       Case{"two_servers_one_core", 4, 0.02, two_on_one_host, false, 1, slow_server},
                       Case{"two_servers_two_cores", 4, 0.02, two_on_one_host, false, 2, slow_server},
-                      Case{"bsp_4_two_threads", 4, 0.02, small, false, 2, two_threads},
+                      Case{"bsp_4_two_threads", 4, 0.05, small, false, 2, two_threads},
                       Case{"asp_6_two_threads", 6, 0.1, small_asp, false, 2, two_threads},
                       Case{"asp_2", 2, 0.15, asp}, Case{"asp_12", 12, 0.4, asp}),
     [](const auto& info) { return info.param.name; });

@@ -22,7 +22,7 @@ namespace {
 using collectives::FittedCost;
 using collectives::MeasuredTime;
 
-constexpr std::size_t byte_number = 0, hop_number = 1, start_number = 2, reduced_number = 3;
+constexpr std::size_t sum_byte = 0, sum_hop = 1, sum_start = 2, summed_byte = 3;
 
 struct Row {
   MeasuredTime time;
@@ -65,10 +65,10 @@ std::vector<Row> rows_of(const CollectivesFitOptions& options) {
 }
 
 FittedCost with_numbers(FittedCost fitted, const std::vector<double>& numbers) {
-  fitted.cost.beta = numbers[byte_number];
-  fitted.cost.alpha = Seconds(numbers[hop_number]);
-  fitted.cost.start = Seconds(numbers[start_number]);
-  fitted.cost.gamma = numbers[reduced_number];
+  fitted.cost.beta = numbers[sum_byte];
+  fitted.cost.alpha = Seconds(numbers[sum_hop]);
+  fitted.cost.start = Seconds(numbers[sum_start]);
+  fitted.cost.gamma = numbers[summed_byte];
   return fitted;
 }
 
@@ -105,7 +105,7 @@ std::string schedules_of(const FittedCost& fitted, const std::vector<MeasuredTim
 }
 
 std::string link_text(const estimates::PositiveFit& fit) {
-  const double byte_s = fit.numbers[byte_number].value, hop_s = fit.numbers[hop_number].value;
+  const double byte_s = fit.numbers[sum_byte].value, hop_s = fit.numbers[sum_hop].value;
   if (byte_s <= 0.0) return "";
   return fmt::format("  a link with these numbers: bandwidth=\"{:.5g}MBps\" latency=\"{:.5g}us\"\n",
                      1e-6 / byte_s, hop_s * 1e6);

@@ -13,10 +13,10 @@ namespace {
 
 using nlohmann::json;
 
-json finite_or_null(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
+json finite_number(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
 
 /// Numbers of any size, such as seconds per byte.
-std::string number_text(double value) { return std::isinf(value) ? "none" : fmt::format("{:.4g}", value); }
+std::string number_words(double value) { return std::isinf(value) ? "none" : fmt::format("{:.4g}", value); }
 
 }  // namespace
 
@@ -32,11 +32,11 @@ std::string estimates_text(const estimates::PositiveFit& fit, const std::vector<
   text += fmt::format("  root mean square of the errors: {:.1f} %; {} of {} searches end with this error\n",
                       100 * fit.error, fit.agreeing, fit.starts);
   for (const auto& number : fit.numbers) {
-    text += fmt::format("  {}: {}", number.name, number_text(number.value));
+    text += fmt::format("  {}: {}", number.name, number_words(number.value));
     if (!number.is_determined)
       text += " (not determined)";
     else if (std::isfinite(number.lower))
-      text += fmt::format(" ({} to {})", number_text(number.lower), number_text(number.upper));
+      text += fmt::format(" ({} to {})", number_words(number.lower), number_words(number.upper));
     text += '\n';
   }
   return text;
@@ -48,9 +48,9 @@ json estimates_document(const estimates::PositiveFit& fit, const std::vector<Fit
       {"numbers", json::array()}, {"rows", json::array()},  {"missed_rows", json::array()}};
   for (const auto& number : fit.numbers)
     document["numbers"].push_back({{"name", number.name},
-                                   {"value", finite_or_null(number.value)},
-                                   {"lower", finite_or_null(number.lower)},
-                                   {"upper", finite_or_null(number.upper)},
+                                   {"value", finite_number(number.value)},
+                                   {"lower", finite_number(number.lower)},
+                                   {"upper", finite_number(number.upper)},
                                    {"is_determined", number.is_determined}});
   for (std::size_t i = 0; i < rows.size(); ++i)
     document["rows"].push_back({{"name", rows[i].name},

@@ -16,9 +16,9 @@ constexpr const char* speed_column = "steps_per_second";
 
 /// The key that a column replaces; empty: none.
 std::string key_of(const std::string& column) {
-  const std::pair<const char*, const char*> known[] = {
+  const std::pair<const char*, const char*> shorthands[] = {
       {"workers", "placement.worker_count"}, {"model", "workload.model"}, {"batch", "workload.batch"}};
-  for (const auto& [name, key] : known)
+  for (const auto& [name, key] : shorthands)
     if (column == name) return key;
   return column.find('.') == std::string::npos ? "" : column;
 }

@@ -92,7 +92,7 @@ TEST(PositiveFit, BearsKinks) {
       times.push_back(std::max(compute_s + service_s, workers * service_s));
     return times;
   };
-  for (const double service_s : {0.01, 0.1}) {
+  for (const double service_s : {0.05, 0.1}) {
     const PositiveFit found =
         fit_positive({{"compute", 1.0, 1.0}, {"service", 1e-3, 0.0}}, steps(0.3, service_s),
                      [&](const Numbers& of) { return steps(of[0], of[1]); });

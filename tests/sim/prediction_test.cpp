@@ -22,9 +22,11 @@ struct Case {
   int workers;
   double within;  ///< relative error
   std::function<void(Experiment&)> change;
-  bool unequal = false;    ///< every other worker has a slower device
-  int cores = 2;           ///< of the server's host
-  std::string costs = "";  ///< properties of that host
+  bool unequal = false;     ///< every other worker has a slower device
+  int cores = 2;            ///< of the server's host
+  std::string costs = "";   ///< properties of that host
+  std::string binds = "";   ///< what limits, if that is checked
+  std::string unused = "";  ///< cores, in words, if `binds` is given
 };
 void PrintTo(const Case& value, std::ostream* out) { *out << value.name; }
 
@@ -77,6 +79,9 @@ TEST_P(Predictions, AreThoseOfTheSimulation) {
   EXPECT_NEAR(found.makespan.count(), run.makespan.count(), GetParam().within * run.makespan.count());
   EXPECT_LE(found.fastest.count() * rounds, 1.02 * run.makespan.count());
   EXPECT_GE(found.slowest.count() * rounds, 0.98 * run.makespan.count());
+  if (GetParam().binds.empty()) return;
+  EXPECT_EQ(found.limits.front().name, GetParam().binds);
+  EXPECT_EQ(found.unused_cores, GetParam().unused);
 }
 
 void bsp(Experiment&) {}
@@ -126,9 +131,16 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"halving_doubling_8", 8, 0.02, summed_by("halving-doubling")},
                       Case{"double_tree_8", 8, 0.3, summed_by("double-tree")},
                       Case{"native_8", 8, 0.02, summed_by("native")}, Case{"local_sgd_8", 8, 0.02, local_sgd},
-                      Case{"two_servers_one_core", 4, 0.02, two_on_one_host, false, 1, slow_server},
-                      Case{"two_servers_two_cores", 4, 0.02, two_on_one_host, false, 2, slow_server},
-                      Case{"bsp_4_two_threads", 4, 0.05, small, false, 2, two_threads},
+                      Case{"two_servers_one_core", 4, 0.02, two_on_one_host, false, 1, slow_server,
+                           "the work of the servers ('host-0': 2 servers, 1 core)"},
+                      Case{"two_servers_two_cores", 4, 0.02, two_on_one_host, false, 2, slow_server,
+                           "the work of the servers ('host-0': 2 servers, 2 cores)"},
+                      Case{"bsp_4_two_threads", 4, 0.05, small, false, 2, two_threads,
+                           "the work of the servers ('host-0': 1 server with 2 threads each, 2 cores)"},
+                      Case{"bsp_4_one_of_four_cores", 4, 0.05, small, false, 4, slow_server,
+                           "the work of the servers",
+                           "the server on 'host-0' can use 1 of its 4 cores: one per thread "
+                           "(tandem:server_parallel)"},
                       Case{"asp_6_two_threads", 6, 0.1, small_asp, false, 2, two_threads},
                       Case{"asp_2", 2, 0.15, asp}, Case{"asp_12", 12, 0.4, asp}),
     [](const auto& info) { return info.param.name; });

@@ -322,6 +322,7 @@ class Predictor {
       const auto [time, channel] = rounds.busiest(pushes, common);
       limit(fmt::format("link {}, by {}", channel, pushes ? "pushes" : "replies"), time, Limit::Of::servers);
     }
+    found_.unused_cores = rounds.unused_cores();
     limit("the work of the servers" + rounds.busiest_servers(), servers, Limit::Of::servers);
   }
 

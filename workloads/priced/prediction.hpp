@@ -48,6 +48,7 @@ struct Prediction {
   std::vector<Limit> limits;  ///< lowest first: the first one binds, the second one would be next
   /// Servers with which, in equal shares and with a link and cores each, they would not bind; 0: they do not.
   int servers_needed = 0;
+  std::string unused_cores;          ///< of the host of the busiest servers, in words; empty: none
   std::vector<WorkerTimes> classes;  ///< of equal workers
   int steps_per_round = 1;
   std::int64_t bytes_sent = 0, bytes_received = 0;  ///< by all workers in a round

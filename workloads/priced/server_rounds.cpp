@@ -24,9 +24,13 @@ std::vector<ServerRounds::SharedHost> ServerRounds::shared_hosts() const {
     auto found = std::ranges::find(hosts, host.name, &SharedHost::name);
     if (found == hosts.end()) {
       // Works that a host states take a core each. Other work is that of the device, if there is one.
-      const bool is_device =
-          host.properties.contains("device") && job_.devices().server_cost(rank) == nullptr;
-      hosts.push_back({host.name, {}, is_device ? 1 : std::max(1, host.cores), is_device});
+      const ServerCost* const stated = job_.devices().server_cost(rank);
+      const bool is_device = host.properties.contains("device") && stated == nullptr;
+      hosts.push_back({.name = host.name,
+                       .shards = {},
+                       .cores = is_device ? 1 : std::max(1, host.cores),
+                       .is_device = is_device,
+                       .threads = stated == nullptr ? 1 : stated->parallel});
       found = std::prev(hosts.end());
     }
     found->shards.push_back(shard);
@@ -110,18 +114,38 @@ Seconds ServerRounds::update_demand() const {
   return most;
 }
 
+const ServerRounds::SharedHost& ServerRounds::busiest_host() const {
+  return *std::ranges::max_element(hosts_, {}, [this](const SharedHost& of) { return demand_of(of); });
+}
+
+namespace {
+
+std::string counted(std::size_t count, const char* noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+}  // namespace
+
 std::string ServerRounds::busiest_servers() const {
-  const SharedHost& host =
-      *std::ranges::max_element(hosts_, {}, [this](const SharedHost& of) { return demand_of(of); });
-  const auto counted = [](auto count, const char* noun) {
-    return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-  };
-  const ServerCost* const server = job_.devices().server_cost(job_.roster().servers()[host.shards.front()]);
-  const int threads = server == nullptr ? 1 : server->parallel;
-  if (host.shards.size() == 1 && threads == 1) return "";
+  const SharedHost& host = busiest_host();
+  if (host.shards.size() == 1 && host.threads == 1) return "";
+  const auto threads = static_cast<std::size_t>(host.threads), cores = static_cast<std::size_t>(host.cores);
   const std::string with = threads == 1 ? "" : " with " + counted(threads, "thread") + " each";
   return fmt::format(" ('{}': {}{}, {})", host.name, counted(host.shards.size(), "server"), with,
-                     host.is_device ? "one device" : counted(host.cores, "core"));
+                     host.is_device ? "one device" : counted(cores, "core"));
+}
+
+std::string ServerRounds::unused_cores() const {
+  const SharedHost& host = busiest_host();
+  const int cores = job_.spec().platform.host(host.name).cores;
+  const auto used = static_cast<int>(host.shards.size()) * host.threads;
+  const std::string servers = host.shards.size() == 1 ? "the server" : counted(host.shards.size(), "server");
+  if (host.is_device && cores > 1)
+    return fmt::format("{} on '{}' {} as fast as its property device says, whatever its number of cores",
+                       servers, host.name, host.shards.size() == 1 ? "is" : "are");
+  if (used >= cores) return "";
+  return fmt::format("{} on '{}' can use {} of its {} cores: one per thread (tandem:server_parallel)",
+                     servers, host.name, used, cores);
 }
 
 ServerRounds::Round ServerRounds::steady() const {

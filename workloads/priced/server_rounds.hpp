@@ -48,6 +48,9 @@ class ServerRounds {
   /// The servers of the host that has the most work for its cores, unless that is one thread: " ('store': 2
   /// servers, 1 core)".
   std::string busiest_servers() const;
+  /// Of that host, if not all of its cores count: "the server on 'store' uses 1 of 8 cores (...)". Else
+  /// empty.
+  std::string unused_cores() const;
 
  private:
   /// What the servers of a host share: its cores; or its device, which does one thing at a time.
@@ -56,9 +59,11 @@ class ServerRounds {
     std::vector<std::size_t> shards;
     int cores = 1;
     bool is_device = false;
+    int threads = 1;  ///< of each server
   };
   std::size_t shards() const { return plan_.shard_layout().size(); }
   std::vector<SharedHost> shared_hosts() const;
+  const SharedHost& busiest_host() const;
   /// Of so many pushes that are there.
   prices::CoreWork update_of(std::size_t shard, int pushes) const;
   Seconds demand_of(const SharedHost& host) const;

@@ -136,7 +136,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"two_servers_two_cores", 4, 0.02, two_on_one_host, false, 2, slow_server,
                            "the work of the servers ('host-0': 2 servers, 2 cores)"},
                       Case{"bsp_4_two_threads", 4, 0.05, small, false, 2, two_threads,
-                           "the work of the servers ('host-0': 1 server with 2 threads each, 2 cores)"},
+                           "the work of the servers ('host-0': 1 server with 2 threads, 2 cores)"},
                       Case{"bsp_4_one_of_four_cores", 4, 0.05, small, false, 4, slow_server,
                            "the work of the servers",
                            "the server on 'host-0' can use 1 of its 4 cores: one per thread "

@@ -130,7 +130,8 @@ std::string ServerRounds::busiest_servers() const {
   const SharedHost& host = busiest_host();
   if (host.shards.size() == 1 && host.threads == 1) return "";
   const auto threads = static_cast<std::size_t>(host.threads), cores = static_cast<std::size_t>(host.cores);
-  const std::string with = threads == 1 ? "" : " with " + counted(threads, "thread") + " each";
+  const std::string with =
+      threads == 1 ? "" : " with " + counted(threads, "thread") + (host.shards.size() == 1 ? "" : " each");
   return fmt::format(" ('{}': {}{}, {})", host.name, counted(host.shards.size(), "server"), with,
                      host.is_device ? "one device" : counted(cores, "core"));
 }

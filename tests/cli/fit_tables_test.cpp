@@ -58,7 +58,7 @@ class FitTables : public ::testing::Test {
                     "\nworkload: {model: mlp, dataset: synthetic, math: modelled, train_samples: 4000, "
                     "batch: 8}\nplacement: {workers: [w1, w2, w3, w4, w5, w6, w7, w8], servers: [store]}\n"
                     "physics: {ensemble: 0}\nstop: {rounds: 5}\n"
-                    "variants: {ring: {sync.over: all-reduce, placement.servers: []}, server: {}}\n");
+                    "variants: {ring: {sync.over: all-reduce, sync.collective: ring}, server: {}}\n");
   }
 
   /// Step times that the simulation of every message gives on the platform.

@@ -98,7 +98,7 @@ class Predictor {
     part("all-reduce", found_.round - buffers - computing - update);
     part("update of the workers", update);
     limit_by_computing();
-    limit("the all-reduce", all);
+    limit("the all-reduce", all, Limit::Of::network);
     count_bytes_of_sums();
   }
 
@@ -206,7 +206,7 @@ class Predictor {
     part("its reply", round.reply);
     part("its own update", round.own_update);
     limit_by_computing();
-    limit_by_servers(rounds, found_.workers, false);
+    limit_by_servers(rounds, rounds.slowest_update(found_.workers), false);
   }
 
   /// Each worker computes, pushes and is answered at once.
@@ -215,15 +215,17 @@ class Predictor {
     const ServerRounds rounds(job_, network_, classes_);
     const double of_one = 1.0 / found_.workers;
     const Seconds push = rounds.busiest(true, true).first * of_one;
-    const Seconds reply = rounds.busiest(false, true).first * of_one, update = rounds.slowest_update(1);
+    const Seconds reply = rounds.busiest(false, true).first * of_one, update = rounds.update_demand();
     const std::vector<Seconds> service = {push, update, reply};
+    // Several threads and cores are one that is so much faster, and a delay (Seidmann's approximation).
+    const Seconds delay = rounds.slowest_update(1) - update;
     std::vector<prices::QueueClass> classes;
     Seconds computing{0.0};
     for (const WorkerTimes& of : classes_) {
       const int worker = of.workers.front();
       // What the worker's own link takes longer than that of the servers.
       const Seconds own_link = rounds.alone(worker, true) - push + (rounds.alone(worker, false) - reply);
-      classes.push_back({static_cast<int>(of.workers.size()), of.computing() + own_link});
+      classes.push_back({static_cast<int>(of.workers.size()), of.computing() + own_link + delay});
       computing += of.computing() * (classes.back().count * of_one);
     }
     const auto step = [&](double variation) {
@@ -243,7 +245,7 @@ class Predictor {
     double alone = 0.0;
     for (const auto& of : classes) alone += of.count / (of.think + push + update + reply).count();
     limit("each worker's own computing and exchange", Seconds(found_.workers / alone));
-    limit_by_servers(rounds, 1, true);
+    limit_by_servers(rounds, update * found_.workers, true);
   }
 
   // ---- Launches ----
@@ -320,24 +322,37 @@ class Predictor {
     if (time > Seconds(0.0)) found_.parts.push_back({std::move(name), time});
   }
   /// `round`: what a round takes if only this limits it.
-  void limit(std::string name, Seconds round) {
-    if (round > Seconds(0.0)) found_.limits.push_back({std::move(name), 1.0 / round.count()});
+  void limit(std::string name, Seconds round, Limit::Of of = Limit::Of::workers) {
+    if (round > Seconds(0.0)) found_.limits.push_back({std::move(name), 1.0 / round.count(), of});
   }
   void limit_by_computing() {
     limit(fmt::format("computing ({}{})", slowest_->host, classes_.size() > 1 ? ", the slowest" : ""),
           slowest_->computing());
   }
-  void limit_by_servers(const ServerRounds& rounds, int pushes_at_once, bool common) {
+  /// `servers`: their work in a round.
+  void limit_by_servers(const ServerRounds& rounds, Seconds servers, bool common) {
     for (const bool pushes : {true, false}) {
       const auto [time, channel] = rounds.busiest(pushes, common);
-      limit(fmt::format("link {}, by {}", channel, pushes ? "pushes" : "replies"), time);
+      limit(fmt::format("link {}, by {}", channel, pushes ? "pushes" : "replies"), time, Limit::Of::servers);
     }
-    limit("the work of the servers",
-          rounds.slowest_update(pushes_at_once) * (static_cast<double>(found_.workers) / pushes_at_once));
+    found_.unused_cores = rounds.unused_cores();
+    limit("the work of the servers" + rounds.busiest_servers(), servers, Limit::Of::servers);
+  }
+
+  /// Each server more has its part of the work.
+  void count_servers_needed() {
+    if (found_.limits.empty() || found_.limits.front().of != Limit::Of::servers) return;
+    const auto other = std::ranges::find_if(
+        found_.limits, [](const Limit& limit) { return limit.of != Limit::Of::servers; });
+    if (other == found_.limits.end()) return;
+    const auto servers = static_cast<double>(job_.roster().servers().size());
+    found_.servers_needed =
+        static_cast<int>(std::ceil(servers * other->rounds_per_s / found_.limits.front().rounds_per_s));
   }
 
   void finish() {
     std::ranges::sort(found_.limits, {}, &Limit::rounds_per_s);
+    count_servers_needed();
     const double samples =
         static_cast<double>(job_.data().batch()) * found_.workers * plan_.steps_per_round();
     found_.samples_per_s = samples / found_.round.count();

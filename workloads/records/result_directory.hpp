@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "policies/vocabulary/money.hpp"
+#include "policies/vocabulary/occupants.hpp"
 #include "workloads/experiment/experiment.hpp"
 #include "workloads/records/jobs_summary.hpp"
 #include "workloads/records/launches.hpp"
@@ -85,6 +86,7 @@ struct RunInfo {
   std::vector<LaunchRecord> generations;
   /// Of each worker's slot, where machines may depart: machines of equal zones fall together. Else empty.
   std::vector<std::size_t> zones;
+  std::vector<SlotMachine> slot_machines;  ///< of each, if the provisioning policy asks; else empty
   /// The same, by host: those of which the platform says where they are.
   std::map<std::string, HostPlace> places;
   std::vector<MachinePrice> prices;  ///< of the machines of the job that have one

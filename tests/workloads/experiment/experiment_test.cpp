@@ -250,9 +250,9 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Refusal{"NoPlatform", "stop: {rounds: 5}\n",
                 "lab.yaml: key 'platform': expected a SimGrid platform file, found nothing"},
-        Refusal{
-            "NoStop", "platform: lab.xml\n",
-            "lab.yaml: key 'stop': expected at least one of rounds, epochs and seconds above 0, found nothing"},
+        Refusal{"NoStop", "platform: lab.xml\n",
+                "lab.yaml: key 'stop': expected at least one of rounds, epochs and seconds above 0, found "
+                "nothing"},
         Refusal{"Algorithm", minimal + "sync:\n  algorithm: bps\n",
                 "lab.yaml:4: key 'sync.algorithm': expected a sync algorithm (" + algorithms +
                     "), found 'bps'; did you mean 'bsp'?"},
@@ -282,7 +282,8 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{
             "UnknownProvisioning", minimal + "recovery: {provisioning: diversfy}\n",
             "lab.yaml:3: key 'recovery.provisioning': expected a provisioning policy (same | other-zone | "
-            "longest-living | diversify | tiers), found 'diversfy'; did you mean 'diversify'?"},
+            "longest-living | diversify | tiers | cheapest | work-per-dollar | expected-value | mixture | "
+            "deadline), found 'diversfy'; did you mean 'diversify'?"},
         Refusal{
             "ProvisioningWithAnOptionOfAnother",
             minimal + "recovery: {provisioning: other-zone, provisioning_options: {youn_s: 60}}\n",

@@ -44,6 +44,16 @@ KeyCosts costs_of(const Job& job, Rank rank, ServerModel& model) {
   return KeyCosts(std::move(costs));
 }
 
+int threads_of(const Job& job, Rank rank) {
+  const ServerCost* const cost = job.devices().server_cost(rank);
+  return cost == nullptr ? 1 : cost->parallel;
+}
+
+KeyCosts no_costs() { return KeyCosts(std::vector<KeyCosts::Key>()); }
+
+/// Threads of their own, besides the one that decides, work on pushes and replies.
+bool has_threads(const Job& job, Rank rank) { return threads_of(job, rank) > 1; }
+
 bool are_updates_rounds(const Job& job) {
   return job.roster().steward() && job.exchange().algorithm().make.membership.rounds_are_updates;
 }
@@ -92,7 +102,7 @@ ParameterServer::ParameterServer(const Job& job, Context& context, Journal& jour
       model_(job.replica_plan(), plan_, context.device(), shard,
              job.devices().kind_of(context.rank()) != DevicePlan::processor_kind),
       policies_(policies_of(plan_, model_)),
-      costs_(costs_of(job, context.rank(), model_)),
+      costs_(has_threads(job, context.rank()) ? no_costs() : costs_of(job, context.rank(), model_)),
       progress_({.workers = job.roster().workers().size(),
                  .counts_updates = are_updates_rounds(job),
                  .is_alone = job.roster().deciders().size() == 1,
@@ -106,7 +116,10 @@ ParameterServer::ParameterServer(const Job& job, Context& context, Journal& jour
               .requests_pulls = plan_.requests_pulls(),
               .omits_known_models = plan_.replies_omit_known_models(),
               .steward = steward_,
-              .answer_time = job.devices().answer_time(context.rank())}),
+              .answer_time = job.devices().answer_time(context.rank())},
+             ServerThreads(threads_of(job, context.rank()), has_threads(job, context.rank())
+                                                                ? costs_of(job, context.rank(), model_)
+                                                                : no_costs())),
       cancels_(context, job.roster().workers(), is_coordinator_ && plan_.cancels_steps()),
       updates_(context, journal, model_,
                {.workers = job.roster().workers(),
@@ -264,7 +277,7 @@ void ParameterServer::reply(const sync::Reply& decision) {
   lines_.set_model(worker, model_.hand_out(worker));
   if (!is_last_key()) {
     do_stated_work(costs_.of_reply(key_));
-    return lines_.reply_to_part(worker);
+    return lines_.reply(worker, std::nullopt);
   }
   deal_if_due();
   if (const auto deals = deals_.tell(worker)) lines_.send_deals(worker, *deals);

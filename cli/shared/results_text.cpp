@@ -15,6 +15,7 @@
 #include "cli/shared/data_text.hpp"
 #include "cli/shared/output.hpp"
 #include "platforms/name_ranges.hpp"
+#include "policies/lifetimes/catalog.hpp"
 #include "policies/vocabulary/money.hpp"
 #include "policies/vocabulary/quantile.hpp"
 #include "validation/compare/attribution.hpp"
@@ -222,8 +223,20 @@ std::string workers_text(std::vector<TimeOfWorkers> all, const Experiment& exper
   return parts.empty() ? "" : fmt::format("\n  {}", fmt::join(parts, "; "));
 }
 
-std::string membership_line(const Summary& summary, const Experiment& experiment) {
+/// A simulated time is that of one draw, unless there are several.
+std::string draw_text(const Summary& summary, const RunInfo& info) {
+  const auto& transience = info.experiment.transience;
+  if (info.world != "simulated" || summary.ensemble ||
+      !lifetimes::catalog().find(transience.lifetime).make.is_drawn)
+    return "";
+  return fmt::format(
+      "\n  lifetimes: one draw (seed {}); another --set seed gives other departures and another time",
+      info.experiment.seed);
+}
+
+std::string membership_line(const Summary& summary, const RunInfo& info) {
   if (!summary.membership) return "";
+  const Experiment& experiment = info.experiment;
   const MembershipSummary& membership = *summary.membership;
   const auto joined = membership.joined - std::ssize(experiment.placement.workers);
   const auto counted = [](std::int64_t count, const char* one, const char* several) {
@@ -231,12 +244,12 @@ std::string membership_line(const Summary& summary, const Experiment& experiment
   };
   const auto& lost = membership.lost_samples;
   return fmt::format(
-      "\n  {}, {}, {}{}{}{}{}",
+      "\n  {}, {}, {}{}{}{}{}{}",
       counted(membership.departures, "departure of a worker", "departures of workers"),
       counted(std::max<std::int64_t>(0, joined), "later arrival", "later arrivals"),
       lost ? counted(*lost, "sample lost", "samples lost") : "an unknown number of samples lost",
       done_again_text(membership), workers_text(membership.by_workers, experiment),
-      other_departures_text(membership),
+      other_departures_text(membership), draw_text(summary, info),
       membership.warning.empty() ? "" : "\n  warning: " + membership.warning);
 }
 
@@ -463,7 +476,7 @@ std::string results_line(const Results& results, bool is_answered) {
   if (summary.data) line += data_lines(*summary.data, epochs_in_parts(results.info));
   line += ensemble_line(summary) + shares_line(summary) + binds_line(results) +
           commits_line(summary, results.info) + rounds_line(summary) +
-          membership_line(summary, results.info.experiment) + cost_line(summary) + target_line(summary) +
+          membership_line(summary, results.info) + cost_line(summary) + target_line(summary) +
           accuracy_stop_line(results) + restarts_line(results.info) + origin_line(results.info) +
           closed_form_line(results.info);
   if (const auto& sums = results.info.all_reduce; sums.is_object())

@@ -269,6 +269,12 @@ INSTANTIATE_TEST_SUITE_P(
                 "lab.yaml:6: key 'sync.options' of local-sgd: option 'h': expected integer >= 1, found '0'"},
         Refusal{"UnknownOption", minimal + "sync:\n  algorithm: local-sgd\n  options: {g: 3}\n",
                 "lab.yaml:5: key 'sync.options' of local-sgd: unknown option 'g'; did you mean 'h'?"},
+        Refusal{"OptionOfALifetime", minimal + "transience: {options: {mean: 4h}}\n",
+                "lab.yaml:3: key 'transience.options.mean': expected transience.lifetime, too (tandem list "
+                "lifetime), found machines that never depart"},
+        Refusal{"ATimeOfRounds", minimal + "checkpoint: {policy: fixed, options: {interval: 5min}}\n",
+                "lab.yaml:3: key 'checkpoint.options.interval': expected a number of rounds, or a time with "
+                "checkpoint.options.unit=seconds, found '5min'"},
         Refusal{"SlowNativeDevices", minimal + "run: {devices: native, slowdown_probability: 0.1}\n",
                 "lab.yaml:3: key 'run.slowdown_probability': expected 0, because the speed of native devices "
                 "cannot be changed (run.devices), found '0.1'"},

@@ -157,14 +157,18 @@
       return estimate && estimate.mean !== null ? show(estimate.mean) + gain(estimate) : '–';
     });
     const spreads = cells.map(cell => (cell && cell.estimates[index].mean !== null ? spreadOf(cell, index) : null));
-    const suggestedMax = Math.max(0, ...spreads.filter(ends => ends).flat());
+    const ends = [...cells.map(cell => cell && cell.estimates[index].mean), ...spreads.flat()].filter(value => value !== null);
+    const marks = cells.map(cell => (cell && cell.estimates[index].place !== 'behind' ? color.simulated : '#b9c8ea'));
+    // Accuracies are points on an axis that shows their differences; bars begin at 0.
+    const isAccuracy = measure.key === 'last_accuracy', [low, high] = ends.length > 0 ? range(ends) : [0, 1], margin = (high - low) / 4 || 0.01;
+    const limits = isAccuracy ? {beginAtZero: false, suggestedMin: low - margin, suggestedMax: high + margin} : {beginAtZero: true, suggestedMax: Math.max(0, high)};
     return {
-      type: 'bar',
+      type: isAccuracy ? 'line' : 'bar',
       data: {labels: panel.rows.map(row => row.variant), datasets: [{
-        data: cells.map(cell => cell && cell.estimates[index].mean), maxBarThickness: 16,
-        backgroundColor: cells.map(cell => (cell && cell.estimates[index].place !== 'behind' ? color.simulated : '#b9c8ea'))}]},
+        data: cells.map(cell => cell && cell.estimates[index].mean), maxBarThickness: 16, backgroundColor: marks,
+        showLine: false, pointRadius: 5, pointBackgroundColor: marks, pointBorderColor: marks}]},
       options: {indexAxis: 'y', layout: {padding: {right: roomFor(texts)}},
-                scales: {x: {...valueAxis(measure, index, false), beginAtZero: true, suggestedMax}, y: named(rowTitle)}, plugins: {tooltip: {enabled: false}}},
+                scales: {x: {...valueAxis(measure, index, false), ...limits}, y: {...named(rowTitle), offset: true}}, plugins: {tooltip: {enabled: false}}},
       plugins: [barTexts([texts], [spreads])],
     };
   });
@@ -249,7 +253,7 @@
     const target = Math.max(0, ...all.map(own => own.target || 0));
     const x = last > 30 * first
       ? {type: 'logarithmic', min: first, max: last, ticks: {callback: roundTicks(last / first), maxRotation: 0}}
-      : {type: 'linear', min: 0, max: last};
+      : {type: 'linear', min: 0, max: last, ticks: {includeBounds: false, maxRotation: 0}};
     places.forEach((cells, index) => draw(`${name}-${index}`, () => ({
       type: 'line',
       data: {datasets: [
@@ -260,7 +264,7 @@
         ...(target > 0 ? [{label: 'target', data: [first, last].map(at => ({x: at, y: target * 100})), borderColor: color.soft,
                            borderDash: [5, 4], borderWidth: 1, pointRadius: 0}] : [])]},
       options: {layout: {padding: {right: roomFor([...cells.map(cell => cell.variant), 'target'])}},
-                scales: {x: axis(title, x), y: axis('test accuracy (%)', {suggestedMin: 0, suggestedMax: 100})},
+                scales: {x: axis(title, x), y: axis('test accuracy (%)')},
                 plugins: tooltip(item => `${item.dataset.label}: ${threeDigits(item.parsed.y)} %`)},
       plugins: [lineNames],
     })));

@@ -104,6 +104,10 @@ struct Answer {
 /// Figures that differ by less are equal.
 inline constexpr double equal_share = 0.01;
 
+/// "1 worker", "8 workers".
+std::string workers_text(const std::string& number);
+/// "2.26 ± 0.04": the deviation without digits that the mean lacks. Both are numbers of one unit.
+std::string with_deviation(const std::string& mean, const std::string& deviation);
 /// "best", "equal" or "behind".
 std::string place_text(Estimate::Place place);
 

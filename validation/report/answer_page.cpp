@@ -123,7 +123,7 @@ Charts charts_of_measures(const Answer& answer) {
 std::string place_name(const Answer& answer, const AnswerPanel& panel, std::size_t column) {
   if (!answer.across) return panel.title;
   const std::string value = answer.column_name(column);
-  const std::string name = answer.is_along_workers() ? value + " workers" : answer.across->named(value);
+  const std::string name = answer.is_along_workers() ? workers_text(value) : answer.across->named(value);
   return panel.title.empty() ? name : panel.title + ", " + name;
 }
 
@@ -149,7 +149,7 @@ void add_comparison_tables(const Answer& answer, Page& page) {
 void add_comparison(const Answer& answer, Page& page) {
   if (answer.panels.empty()) return;
   std::string note = "The best of each column, and what is equal to it, is bold (* in plain text).";
-  if (answer.is_along_workers())
+  if (answer.is_along_workers() && answer.place_of("throughput"))
     note += fmt::format(
         " Efficiency: throughput per worker relative to the smallest number of workers. More workers pay up "
         "to the "

@@ -75,7 +75,7 @@ std::string gain_phrase(const Measure& measure, const std::string& gain, const s
 /// "8 workers", "8 to 64 workers", "cache capacity 2MB to 8MB", "mlp to vgg16".
 std::string range_name(const Answer& answer, std::size_t first, std::size_t last) {
   const std::string one = answer.column_name(first), two = answer.column_name(last);
-  if (answer.is_along_workers()) return (one == two ? one : one + " to " + two) + " workers";
+  if (answer.is_along_workers()) return one == two ? workers_text(one) : one + " to " + workers_text(two);
   return one == two ? answer.across->named(one) : answer.across->name + ' ' + one + " to " + two;
 }
 
@@ -276,6 +276,29 @@ std::string throughput_caveat(const Answer& answer, const std::vector<ColumnRank
   return "";
 }
 
+/// A job that trains on fewer samples takes less time for that reason, too.
+std::string samples_caveat(const Answer& answer, const std::vector<ColumnRanking>& rankings,
+                           const Study& study) {
+  const std::string& decides = answer.measures.front().key;
+  if (decides != "makespan_s" && decides != "cost") return "";
+  std::map<std::string, double> samples;
+  for (const StudyResult* own : study.worked()) samples[own->name] = static_cast<double>(own->samples);
+  double widest = 1.02;
+  std::string text;
+  for (const auto& ranking : rankings) {
+    const auto of = [&](const AnswerRow* row) {
+      return samples.at(row->cells[ranking.at]->configurations.front());
+    };
+    const auto [least, most] = std::ranges::minmax_element(ranking.rows, {}, of);
+    if (of(*most) <= widest * of(*least)) continue;
+    widest = of(*most) / of(*least);
+    text = fmt::format(" Variants do not train on equally many samples: {} on {}, {} on {}.",
+                       (*least)->variant, with_separators(std::llround(of(*least))), (*most)->variant,
+                       with_separators(std::llround(of(*most))));
+  }
+  return text;
+}
+
 std::string equality_point(const std::vector<ColumnRanking>& rankings) {
   if (std::ranges::none_of(rankings, [](const ColumnRanking& one) { return one.best.size() > 1; })) return "";
   return "Equal: variants differ by less than 1 %, by less than twice the standard error of their difference "
@@ -436,6 +459,22 @@ std::string in_unit(const Measure& measure, double value, double reference, int 
 
 }  // namespace
 
+std::string workers_text(const std::string& number) {
+  return number + (number == "1" ? " worker" : " workers");
+}
+
+std::string with_deviation(const std::string& mean, const std::string& deviation) {
+  const auto decimals_of = [](const std::string& text) {
+    const auto point = text.find('.');
+    return point == std::string::npos ? 0 : static_cast<int>(text.size() - point - 1);
+  };
+  const int decimals = decimals_of(mean);
+  const bool is_finer = deviation.find('e') != std::string::npos || decimals_of(deviation) > decimals;
+  std::string digits = deviation;
+  std::erase(digits, ',');
+  return mean + " ± " + (is_finer ? fmt::format("{:.{}f}", std::stod(digits), decimals) : deviation);
+}
+
 std::string unit_text(const Measure& measure, double reference) {
   const std::string text = in_unit(measure, reference, reference);
   return text.substr(text.rfind(' ') + 1);
@@ -447,8 +486,8 @@ std::string number_text(const Measure& measure, const Estimate& estimate, double
     const std::string text = in_unit(measure, value, reference, digits);
     return text.substr(0, text.rfind(' '));
   };
-  return number(estimate.mean, 4) +
-         (std::isnan(estimate.deviation) ? "" : " ± " + number(estimate.deviation, 2));
+  const std::string mean = number(estimate.mean, 4);
+  return std::isnan(estimate.deviation) ? mean : with_deviation(mean, number(estimate.deviation, 2));
 }
 
 std::string estimate_text(const Measure& measure, const Estimate& estimate) {
@@ -475,7 +514,8 @@ void put_in_words(Answer& answer, const Study& study) {
   answer.text =
       missed_target(answer, study) +
       (rankings.size() == 1 ? sentence_of(answer, rankings.front()) : sentence_of_several(answer, rankings)) +
-      unreached(answer, rankings) + throughput_caveat(answer, rankings, study);
+      unreached(answer, rankings) + throughput_caveat(answer, rankings, study) +
+      samples_caveat(answer, rankings, study);
   add_panel_points(answer, rankings, answer.points);
   add_scaling_points(answer, answer.points);
   for (auto point :

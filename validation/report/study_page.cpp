@@ -26,6 +26,7 @@ namespace {
 using nlohmann::json;
 
 using CellOf = std::function<Cell(const StudyResult&)>;
+using CellOfSeeds = std::function<Cell(const SeedMeans&)>;
 
 CellOf value_at(double StudyResult::*member, Unit unit) {
   return [=](const StudyResult& own) { return Cell(with_unit(own.*member, unit)); };
@@ -38,8 +39,12 @@ template <class Part>
 CellOf value_in(std::optional<Part> StudyResult::*part, double Part::*member, std::string (*text)(double)) {
   return [=](const StudyResult& own) { return own.*part ? Cell(text((*(own.*part)).*member)) : Cell("-"); };
 }
+/// "-" where no worker sends anything.
 CellOf bytes_at(double BytesPerSample::*member) {
-  return [=](const StudyResult& own) { return Cell(with_unit(own.bytes_per_sample.*member, Unit::bytes)); };
+  return [=](const StudyResult& own) {
+    const double bytes = own.bytes_per_sample.*member;
+    return bytes > 0 ? Cell(with_unit(bytes, Unit::bytes)) : Cell("-");
+  };
 }
 std::string times(double ratio) { return std::isfinite(ratio) ? three_digits(ratio) + "x" : "-"; }
 CellOf times_at(std::optional<double> StudyResult::*member) {
@@ -256,6 +261,13 @@ void add_accuracy(const Study& study, const Answer& answer, Page& page) {
 std::string plus_minus(const std::optional<SeedMean>& figure, const char* format) {
   return figure ? fmt::format(fmt::runtime(format), figure->mean, figure->deviation) : "-";
 }
+CellOfSeeds significant_mean(std::optional<SeedMean> SeedMeans::*member) {
+  return [=](const SeedMeans& own) {
+    const auto& figure = own.*member;
+    return figure ? Cell(with_deviation(significant(figure->mean, 5), significant(figure->deviation, 2)))
+                  : Cell("-");
+  };
+}
 
 /// No rows: no configurations differ in their seed alone.
 Table seeds_table(const std::vector<SeedMeans>& seeds) {
@@ -273,8 +285,8 @@ Table seeds_table(const std::vector<SeedMeans>& seeds) {
        {"Last accuracy", mean(&SeedMeans::last_accuracy, "{:.4f} ± {:.4f}")},
        {"Difference from the baseline", mean(&SeedMeans::accuracy_gain, "{:+.4f} ± {:.4f}")},
        {"Best accuracy", mean(&SeedMeans::best_accuracy, "{:.4f} ± {:.4f}")},
-       {"Time of the job in s", mean(&SeedMeans::makespan_s, "{:.5g} ± {:.2g}")},
-       {"Samples per second", mean(&SeedMeans::throughput, "{:.4g} ± {:.2g}")}}));
+       {"Time of the job in s", significant_mean(&SeedMeans::makespan_s)},
+       {"Samples per second", significant_mean(&SeedMeans::throughput)}}));
 }
 
 const char* const seeds_definition =
@@ -310,16 +322,25 @@ void add_study_commands(const Study& study, Page& page) {
 
 void add_classes(const Study& study, Page& page) {
   std::vector<DataOfStudy> having;
-  for (const StudyResult* own : study.worked())
-    if (own->data) having.push_back({own->name, *own->data});
+  const auto keys = grid_keys(study);
+  for (const StudyResult* own : study.worked()) {
+    std::string name = own->algorithm;
+    for (const auto& key : keys) name += fmt::format(", {} {}", axis_name(key), coordinate(*own, key));
+    if (own->data) having.push_back({keys.empty() ? own->name : name, *own->data});
+  }
   Table table = classes_of_study(having);
   if (table.rows.empty()) return;
+  const bool is_long = table.rows.size() > 24;
+  if (is_long) table.size = Table::Size::scrolling;
   page.add(
       Heading{2, "Where samples came from"},
       Note{"Shares of the samples that workers were given: from the tiers of their own cache node, other "
            "cache nodes (peer), the store, or other samples in place of the wanted ones (substituted). "
-           "peer-miss is a part of store; background and wasted are reads ahead of requests."},
-      std::move(table));
+           "peer-miss is a part of store; background and wasted are reads ahead of requests."});
+  if (is_long)
+    page.add(Details{"Every configuration: where samples came from", {{std::move(table)}}});
+  else
+    page.add(std::move(table));
 }
 
 /// The first columns of a table of configurations: the values of the grid, or the name where nothing varies.

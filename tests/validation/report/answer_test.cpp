@@ -14,6 +14,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::made_configuration;
 using testing::made_study;
+using ::testing::Not;
 using testing::placed;
 using Coordinates = std::vector<std::pair<std::string, std::string>>;
 
@@ -153,6 +154,28 @@ TEST(Answer, ComparesCosts) {
   };
   EXPECT_THAT(measures(cases[0].configurations), ElementsAre("makespan_s", "cost"));
   EXPECT_THAT(measures({rented("bsp", 60, 600), rented("asp", 30, 300)}), ElementsAre("makespan_s"));
+}
+
+/// Seen: a cache with importance sampling called 2.1 times as fast, with a quarter of the samples left out.
+TEST(Answer, SaysWhoTrainsOnFewerSamples) {
+  const auto time_of = [](const char* variant, double time_s, std::int64_t samples) {
+    StudyResult own = rented(variant, 1, time_s);
+    own.samples = samples;
+    return own;
+  };
+  EXPECT_EQ(
+      answer_to({time_of("bsp", 10, 1000), time_of("importance", 5, 760)}).text,
+      "importance is the first to finish: time of the job 5.00 s, 2.00x as fast as bsp. Next is bsp with "
+      "10.0 s. Variants do not train on equally many samples: importance on 760, bsp on 1,000.");
+  EXPECT_THAT(answer_to({time_of("bsp", 10, 1000), time_of("asp", 5, 990)}).text, Not(HasSubstr("samples")));
+}
+
+TEST(Answer, DeviationsHaveNoDigitsThatTheirMeansLack) {
+  EXPECT_EQ(with_deviation("2.26", "0.000393"), "2.26 ± 0.00");
+  EXPECT_EQ(with_deviation("2.26", "9.3e-05"), "2.26 ± 0.00");
+  EXPECT_EQ(with_deviation("12.3", "0.0456"), "12.3 ± 0.0");
+  EXPECT_EQ(with_deviation("0.8677", "0.0055"), "0.8677 ± 0.0055");
+  EXPECT_EQ(with_deviation("1,010", "55"), "1,010 ± 55");
 }
 
 TEST(Answer, SaysWhichMeansAreOverFewerSeeds) {

@@ -123,7 +123,7 @@ class Lifetimes {
   }
 
   void end(const Present& node, double time, bool died) {
-    // A node that was added with the last event tells nothing.
+    // A node that was added with the last event has no known lifetime.
     if (!died && time <= node.begin) return;
     file_.observations.push_back({.duration = time - node.begin, .died = died});
     file_.failed.push_back(died && has_warnings_ && !node.is_warned);

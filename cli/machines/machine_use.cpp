@@ -427,7 +427,7 @@ void find_cause(LaunchResult& result, machines::Guards& guards, const std::vecto
     return name_killed(result, *killed, fmt::format(" on machine '{}'", machine));
   }
   if (result.failed_rank >= 0) return;
-  // Where mpirun notices first that a machine is lost, it does not tell which.
+  // If mpirun notices first that a machine is lost, it does not say which.
   for (int i = 0; i < 50 && !guards.lost(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(100));
   if (const auto failure = failure_of(guards, hosts)) {
     result.failed_rank = failure->rank;

@@ -283,9 +283,12 @@ struct Factory {
   Needs needs = {};            ///< of `node`
   bool replaces = false;       ///< a node may deliver other samples than the wanted ones
   bool plans_one_job = false;  ///< it plans with the lists of one job, so several jobs cannot share it
-  /// Deals the samples of each step anew among the nodes. So all nodes with workers have equally many
+  /// Deals the samples of each step again among the nodes. So all nodes with workers have equally many
   /// workers, and no checkpoint knows which worker got which sample.
   bool deals_steps = false;
+  /// As many read in the background beside demand as the policy was published with, unless the user says
+  /// when; 0: such reads wait until no batch waits.
+  int loaders = 0;
 };
 /// The policies of cache nodes.
 const Catalog<Factory>& catalog();

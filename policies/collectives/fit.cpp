@@ -14,7 +14,8 @@ namespace tandem::collectives {
 namespace {
 
 constexpr std::size_t unknowns = 4;
-// Few numbers of ranks do not tell all schedules apart; then the first of the catalogue is taken.
+// Times of few numbers of ranks fit several schedules equally well; the first of the catalogue is then
+// chosen.
 constexpr double negligible = 1e-9;      ///< squared relative error
 constexpr double worth_changing = 1e-2;  ///< share of the squared errors
 using Vector = std::array<double, unknowns>;

@@ -46,7 +46,7 @@ class Codec {
   virtual ~Codec() = default;
   /// Length of every message, or of the longest one if lengths vary.
   virtual std::int64_t message_bytes() const = 0;
-  /// Bytes with which a message begins and that tell its length; 0: lengths do not vary.
+  /// Bytes at the start of a message that state its length; 0: lengths do not vary.
   virtual std::int64_t header_bytes() const { return 0; }
   /// The length of the message that begins so. Pre: at least its header.
   virtual std::int64_t bytes_of(std::span<const std::byte> /*header*/) const { return message_bytes(); }

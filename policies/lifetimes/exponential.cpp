@@ -1,4 +1,4 @@
-// A constant hazard: age tells nothing about the time that remains.
+// A constant hazard: the remaining time does not depend on the age.
 #include <cmath>
 
 #include "policies/lifetimes/models.hpp"

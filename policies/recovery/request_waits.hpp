@@ -14,7 +14,7 @@ namespace tandem::recovery {
 struct RequestRules {
   Seconds retry{10.0};     ///< first wait after a request that failed
   int deaths = 0;          ///< of machines of one group within `within` after which it cools down; 0: never
-  Seconds within{3600.0};  ///< also the time without deaths after which waits begin anew
+  Seconds within{3600.0};  ///< also the time without deaths after which waits begin again
   Seconds cooldown{60.0};  ///< first wait of a group that cools down
   Seconds longest{3600.0};
   bool by_slot = false;  ///< a group is a slot, else a zone

@@ -14,7 +14,7 @@ namespace tandem::sampling {
 
 /// Each deal has places, one for each of its workers. A worker that joins continues in a place whose worker
 /// has left. If then every place has a worker and every worker a place, nothing is dealt. Otherwise the rest
-/// of the epoch of all places is dealt anew to the present workers. Samples that a worker has taken and that
+/// of the epoch of all places is dealt again to the present workers. Samples that a worker has taken and that
 /// never count are taken again.
 class MemberDeals {
  public:
@@ -46,11 +46,11 @@ class MemberDeals {
   };
   /// How many numbers the change has that deal() would make now.
   std::int64_t count_numbers_of_change() const;
-  /// Most numbers of a change in a job of `workers` workers.
+  /// Most numbers of a change in a job of at most `workers` workers.
   static std::int64_t most_numbers_of_change(std::int64_t workers) {
     return 4 + 3 * workers + numbers_of_returned * most_returned(workers);
   }
-  /// Deals anew. `taken`: by slot, samples of all its workers together that its worker will have taken when
+  /// Deals again. `taken`: by slot, samples of all its workers together that its worker will have taken when
   /// it begins with the new deal, at least as many as now. `counted`: by slot. Pre: there is a worker.
   Change deal(std::span<const std::int64_t> taken, std::span<const std::int64_t> counted);
   void follow(const Change& change);

@@ -127,6 +127,7 @@ struct Push {
   double done;       ///< share of the job that is done (whole rounds if rounds limit it); 1 or more: it ends
   /// The schedule's learning rate of the next round, divided by the configured learning rate.
   double rate = 1.0;
+  bool cancelled = false;  ///< the step was stopped (Cancel): there is no gradient to accept
 };
 /// A worker asks whether to continue, or reports when it begins another step.
 struct Report {
@@ -179,7 +180,13 @@ struct AnswerReport {
   int worker;
   bool ready;  ///< to exchange
 };
-using ServerDecision = std::variant<Accept, Discard, Apply, Reply, AnswerReport>;
+/// Stops the steps that compute a gradient on a model older than this version: its push would be dropped. A
+/// worker stops after its forward pass, or between two buckets of its backward pass, and pushes without a
+/// gradient. A step whose gradient is computed ends as usual. Of several servers, the first one decides.
+struct Cancel {
+  int version;
+};
+using ServerDecision = std::variant<Accept, Discard, Apply, Reply, AnswerReport, Cancel>;
 /// Executed in this order. Sums are taken in worker order, independent of the order of arrival.
 using ServerDecisions = std::vector<ServerDecision>;
 
@@ -202,7 +209,7 @@ class ServerPolicy {
 std::string to_text(const ServerEvent& event);
 /// Errors: ConfigError when the text is not an event.
 ServerEvent parse_server_event(const std::string& text);
-/// "accept 2 1; apply 1; reply 0; reply 1".
+/// "accept 2 1; cancel 8; apply 1; reply 0; reply 1".
 std::string to_text(const ServerDecisions& decisions);
 /// One line each, e.g. "step_done samples=8 steps=2 duration=0.25 answer=1 now=3.5". Round-trips exactly.
 std::string to_text(const WorkerEvent& event);
@@ -264,6 +271,8 @@ struct Factory {
   bool decides_by_part = false;
   /// Durations of local steps that workers report are without the loading of their samples.
   bool excludes_loading = false;
+  /// With these options, the server may stop steps (Cancel); null: never.
+  bool (*cancels)(const Options&) = nullptr;
   Membership membership = {};
 };
 

@@ -50,7 +50,7 @@ enum class NoiseSource : std::uint8_t { none, profile, spread };
 /// nodes compute the node of each id. plan: the policy computes the content of all nodes. directory: nodes
 /// report their content to a rank for this purpose, and ask it.
 enum class Peers : std::uint8_t { none, partition, ring, plan, directory };
-/// data.background: when reads that no batch waits for may start, if no loaders read beside demand.
+/// data.background: when reads that no batch waits for may start, if no loaders read concurrently.
 enum class BackgroundReads : std::uint8_t { idle, while_computing };
 /// data.store: ranks on the hosts of the stores send samples, or native cache nodes read a mounted directory.
 enum class StoreAccess : std::uint8_t { served, mounted };

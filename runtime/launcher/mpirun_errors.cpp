@@ -19,7 +19,7 @@ std::optional<std::string> MpirunErrors::read(const std::string& line) {
     inside_mpirun_message_ = !inside_mpirun_message_;
     return std::nullopt;
   }
-  // Messages of several processes may be mixed, so that a line of dashes does not tell whose text follows.
+  // Messages of several processes may be mixed, so a line of dashes does not show whose text follows.
   const bool is_about_job = line.size() <= longest && line.starts_with("mpirun noticed that process rank");
   if (inside_mpirun_message_ || is_about_job) {
     read_mpirun_line(line);

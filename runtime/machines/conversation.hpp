@@ -22,7 +22,7 @@ class Conversation {
   Conversation(const Conversation&) = delete;
   Conversation& operator=(const Conversation&) = delete;
 
-  /// The answer. Empty when the program has ended, or the time is over.
+  /// The answer. Empty if the program has ended, or after the time-out.
   std::optional<std::string> ask(const std::string& question);
   /// Sets the time for all questions that follow.
   void allow(Seconds limit);

@@ -53,7 +53,7 @@ class Guards {
 
   /// The first machine that was lost; empty: all answer.
   std::optional<Lost> lost() const;
-  /// The rank whose end broke the job, if it was killed. Asks all machines once more, and waits for their
+  /// The rank whose end broke the job, if it was killed. Asks all machines again, and waits for their
   /// answers or the limit. Call it when the job has ended.
   std::optional<RankEnd> killed_rank();
   /// Orders the machine to kill a rank. True when the rank has been killed; call it again until then.

@@ -42,7 +42,7 @@ class TransferDelays {
  public:
   /// When an access that starts now arrives at the emulated disk.
   Seconds arrival(Seconds now);
-  /// A transfer with the emulated end `due` has ended at `now`. Transfers that overlap may be noted in any
+  /// A transfer whose emulated end is `due` has ended at `now`. Transfers that overlap may be noted in any
   /// order.
   void end(Seconds due, Seconds now);
   /// How often the rank had to wait for the real disk.

@@ -65,7 +65,7 @@ struct Operation {
   std::uint32_t sum = 0;                      ///< of an all-reduce by the devices: its number there
   MPI_Comm own_communicator = MPI_COMM_NULL;  ///< of an all-reduce whose communicator is not kept
 
-  /// Data of the operation is being sent, as far as this rank can tell: not before a message's envelope has
+  /// Data of the operation is being sent, by what this rank knows: not before a message's envelope has
   /// arrived.
   bool is_in_flight() const;
   /// Marks the operation as ended at `now` but not yet waited for. All times are by the clock of the host.

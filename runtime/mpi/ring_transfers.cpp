@@ -120,7 +120,7 @@ void RingTransfers::advance(std::uint64_t tag, Active& active, std::int64_t resu
   leave(tag);
 }
 
-/// `rest`: of the transfer; empty: all of it, once more.
+/// `rest`: of the transfer; empty: all of it, again.
 void RingTransfers::hand_to_threads(std::uint64_t tag, std::function<void()> rest) {
   const std::shared_ptr<Transfer> transfer = active_.at(tag).transfer;
   if (rest) transfer->run = std::move(rest);

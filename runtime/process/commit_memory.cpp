@@ -116,7 +116,7 @@ std::optional<fs::path> CommitMemory::left() const {
   return fs::exists(folder_, error) ? std::optional(folder_) : std::nullopt;
 }
 
-/// Nobody has put something else there: the content that was saved, or another job its own memory.
+/// The place is unchanged: neither the saved content nor the memory of another job was put there.
 bool CommitMemory::owns_link() const {
   const fs::file_status status = fs::symlink_status(link_);
   return !fs::exists(status) || (fs::is_symlink(status) && fs::read_symlink(link_) == folder_);

@@ -17,7 +17,7 @@ class CommitMemory {
   /// Makes an empty folder and turns `link` into a link to it. `keeps`: at the end, the content is copied to
   /// the place of the link; otherwise it is removed. Errors: WorldError.
   CommitMemory(const std::string& link, bool keeps);
-  /// Calls end() if nobody did. If this process is killed, a KilledJobGuard calls it.
+  /// Calls end() unless it was called. If this process is killed, a KilledJobGuard calls it.
   ~CommitMemory();
   CommitMemory(const CommitMemory&) = delete;
   CommitMemory& operator=(const CommitMemory&) = delete;

@@ -14,7 +14,7 @@ namespace tandem {
 /// Ctrl-C, kill, and a terminal that is closed.
 inline constexpr std::initializer_list<int> ending_signals = {SIGINT, SIGTERM, SIGHUP};
 
-/// Tells all ranks of a job that it will be ended; they may commit their state first.
+/// Notifies all ranks of a job that it will be ended; they may commit their state first.
 inline constexpr int end_signal = SIGUSR2;
 
 /// Blocks signals in this thread, except those that this process ignores (nohup, for example). The destructor

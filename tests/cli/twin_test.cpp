@@ -411,6 +411,7 @@ TEST_P(TimingTwins, ReplayedEventsGiveTheRecordedDecisions) {
     EXPECT_EQ(summary.staleness.has_value(), over == sync::Route::server);
     EXPECT_EQ(summary.pending_samples.has_value(), over != sync::Route::peers);
     EXPECT_EQ(summary.exchange_shares.has_value(), over != sync::Route::peers);
+    EXPECT_EQ(cancelled_steps(results->journal) > 0, GetParam().find("cancel=true") != std::string::npos);
   }
 }
 
@@ -432,6 +433,15 @@ std::vector<std::string> timing_driven() {
        {"lb-bsp", "asp", "ssp --set sync.options.staleness=1", "esync", "esync-published"})
     all.push_back("--set workload.bucket_bytes=100kB --set sync.exchange=by-key --set sync.algorithm=" +
                   std::string(algorithm));
+  const std::string cancelling =
+      "--set workload.model=synthetic --set workload.synthetic_buckets=8 --set "
+      "workload.synthetic_parameters=100000 --set sync.options.cancel=true --set sync.algorithm=";
+  all.push_back(cancelling + "k-sync --set sync.options.k=2");
+  all.push_back(cancelling +
+                "k-sync --set sync.options.k=2 --set sync.pull=requested --set "
+                "placement.servers=[server,server] --set sync.overlap=both");
+  all.push_back(cancelling + "k-batch-sync --set sync.overlap=none");
+  all.push_back(cancelling + "ringmaster --set sync.options.r=2 --set sync.compression=top-k");
   // Native devices compute within the call, so the messages that a worker needs meanwhile have arrived before
   // it waits for them.
   for (const char* settings :

@@ -12,6 +12,7 @@
 
 #include "policies/vocabulary/stream_text.hpp"
 #include "tests/sim/training.hpp"
+#include "tests/support/fair_service.hpp"
 #include "tests/support/names.hpp"
 #include "tests/support/paths.hpp"
 #include "tests/support/published_rules.hpp"
@@ -74,7 +75,10 @@ class PublishedUpdates : public testing::Training, public ::testing::WithParamIn
 };
 
 TEST_P(PublishedUpdates, GiveTheModelOfTheJob) {
-  testing::expect_published(play(GetParam()), GetParam().published);
+  const testing::FinishedJob job = play(GetParam());
+  testing::expect_published(job, GetParam().published);
+  const bool cancels = GetParam().published.options.contains("cancel");
+  EXPECT_EQ(testing::cancelled_steps(job.journal) > 0, cancels);
 }
 
 /// Each algorithm over its first route; `is_long`: over its other routes, and those that update as another
@@ -99,9 +103,9 @@ PublishedRule rule_of(const std::string& algorithm) {
 
 void use_two_shards(Experiment& experiment) { experiment.placement.servers = {"host-0", "host-5"}; }
 
-/// Servers that decide in their own order, or that reply with the changes of their models; an optimiser with
-/// momentum on a server and on workers; workers that step by the server's mean; and averages of other
-/// members.
+/// Servers that decide in their own order, that stop steps, or that reply with the changes of their models; an
+/// optimiser with momentum on a server and on workers; workers that step by the server's mean; and averages of
+/// other members.
 std::vector<Row> variants() {
   constexpr double rate = PublishedJob::rate;
   std::vector<Row> rows;
@@ -118,6 +122,9 @@ std::vector<Row> variants() {
       use_two_shards(e);
       e.sync.exchange = ExchangeUnit::by_key;
     });
+  for (const char* algorithm : {"k-sync", "k-batch-sync", "ringmaster"})
+    add(algorithm, "WithCancel", {}).options["cancel"] = true;
+  add("k-sync", "WithCancelOnTwoShards", use_two_shards).options["cancel"] = true;
   add("bsp", "SteppingAtWorkers", [](Experiment& e) {
     use_two_shards(e);
     e.optimizer.update_at = UpdateSide::workers;

@@ -385,6 +385,7 @@ class Reexecution {
   void carry_out(Shard& shard, const Words& decision) {
     const std::string& kind = decision.at(0);
     if (kind == "apply") return update(shard, std::stod(decision.at(1)));
+    if (kind == "cancel") return;
     const Index worker = std::stoul(decision.at(1));
     if (kind == "accept") return accept(shard, worker, std::stod(decision.at(2)));
     if (kind == "reply") return reply(shard, worker);

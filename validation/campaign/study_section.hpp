@@ -32,6 +32,7 @@ struct StudySection {
   std::string about;     ///< the question, for the head of the report
   std::string baseline;  ///< algorithm of a suite's configurations; empty: "bsp" where there is one
   std::string place;     ///< of the baseline's line
+  std::string decides;   ///< key of study_measures by which variants are ranked; empty: by what is known
   double knee = 0.5;     ///< a gain of less than this share of a proportional one is not worth more workers
   /// Share of their steps that workers may wait for samples. For each configuration with cache nodes, the
   /// study finds the least data.cache_capacity that suffices for all of its jobs. None: no search.
@@ -47,5 +48,9 @@ struct StudySection {
 inline const std::vector<std::string> study_figures = {
     "throughput",      "step_time_s",          "speed_up",     "time_to_target_s",
     "target_speed_up", "read_target_speed_up", "best_accuracy"};
+
+/// The figures that can decide which variant is best (Measure in answer.hpp).
+inline const std::vector<std::string> study_measures = {"time_to_target_s", "last_accuracy", "makespan_s",
+                                                        "throughput", "cost"};
 
 }  // namespace tandem::validation

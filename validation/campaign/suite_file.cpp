@@ -121,6 +121,8 @@ class StudyReader {
     } else if (key == "baseline") {
       section_.baseline = SuiteNodes::text(path, place, node);
       section_.place = place;
+    } else if (key == "decides") {
+      section_.decides = one_of(study_measures, path, place, node);
     } else if (key == "knee") {
       section_.knee = share(path, place, node);
     } else if (key == "stall") {
@@ -139,9 +141,9 @@ class StudyReader {
       if (!node.IsSequence()) SuiteNodes::fail_at(place, path, "a list of figures", node);
       for (const auto& figure : node) add_published(figure);
     } else {
-      SuiteNodes::fail_unknown_key(
-          key, place,
-          {"about", "baseline", "knee", "stall", "alone", "operations", "reading", "notes", "published"});
+      SuiteNodes::fail_unknown_key(key, place,
+                                   {"about", "baseline", "decides", "knee", "stall", "alone", "operations",
+                                    "reading", "notes", "published"});
     }
   }
 
@@ -193,7 +195,7 @@ class StudyReader {
           SuiteNodes::fail_at(at, full, "a name or a list of names", child.second);
         configurations = child.second;
       } else if (key == "figure") {
-        result.figure = figure_name(full, at, child.second);
+        result.figure = one_of(study_figures, full, at, child.second);
       } else if (key == "what") {
         result.what = SuiteNodes::text(full, at, child.second);
       } else if (key == "source") {
@@ -219,12 +221,13 @@ class StudyReader {
     for (const auto& name : configurations) add(name);
   }
 
-  static std::string figure_name(const std::string& path, const std::string& place, const YAML::Node& node) {
+  static std::string one_of(const std::vector<std::string>& figures, const std::string& path,
+                            const std::string& place, const YAML::Node& node) {
     std::string name = SuiteNodes::text(path, place, node);
-    if (std::find(study_figures.begin(), study_figures.end(), name) != study_figures.end()) return name;
+    if (std::find(figures.begin(), figures.end(), name) != figures.end()) return name;
     std::string known;
-    for (const auto& figure : study_figures) known += (known.empty() ? "" : " | ") + figure;
-    const std::string nearest = nearest_name(name, study_figures);
+    for (const auto& figure : figures) known += (known.empty() ? "" : " | ") + figure;
+    const std::string nearest = nearest_name(name, figures);
     fail(place, path, "a figure (" + known + ")",
          "'" + name + "'" + (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
   }

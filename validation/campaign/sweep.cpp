@@ -56,7 +56,7 @@ Shard shard_of_task(int count) {
                     std::to_string(count));
 }
 
-/// Slurm alone tells how many tasks an array has.
+/// Only Slurm states how many tasks an array has.
 Shard shard_of_slurm() {
   if (const auto task = variable("SLURM_ARRAY_TASK_ID")) {
     const int first = variable("SLURM_ARRAY_TASK_MIN").value_or(0);

@@ -215,7 +215,7 @@ Interval interval_of(const Contender& one) {
   return one.interval.value_or(Interval{one.throughput, one.throughput});
 }
 
-/// The first other one whose throughput the simulations do not tell from the best; null: none.
+/// The first other one whose throughput the simulations do not distinguish from the best; null: none.
 const Contender* rival_of(const Contender& best, const Group& group) {
   for (const Contender* other : group) {
     if (other == &best || (!best.interval && !other->interval)) continue;

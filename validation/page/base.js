@@ -31,6 +31,10 @@ const tandem = (() => {
     const scale = timeScale([Math.abs(seconds)]);
     return `${threeDigits(seconds * scale.factor)} ${scale.unit}`;
   };
+  const bytesText = value => {
+    const power = Math.min(4, Math.max(0, Math.floor(Math.log10(Math.max(1, value)) / 3)));
+    return `${threeDigits(value / 1000 ** power)} ${['B', 'kB', 'MB', 'GB', 'TB'][power]}`;
+  };
   /** The name of a namespace looks like an address, and pages contain none. */
   const svgNamespace = 'http:' + '//www.w3.org/2000/svg';
   const axis = (title, more = {}) => ({
@@ -81,6 +85,6 @@ const tandem = (() => {
     if (all.length <= 24) document.querySelectorAll('details').forEach(part => { part.open = true; });
     Object.values(Chart.instances).forEach(chart => chart.resize());
   });
-  return {report, color, shade, shades, axis, categories, element, make, legend, percent, roundTicks, signed, svg, drawRuler, threeDigits,
+  return {report, color, shade, shades, axis, bytesText, categories, element, make, legend, percent, roundTicks, signed, svg, drawRuler, threeDigits,
           timeScale, timeText};
 })();

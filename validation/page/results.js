@@ -1,12 +1,8 @@
 // Draws the page of many results: one table that sorts by any column, and two marked results side by side.
 (() => {
-  const {report, element, make, shade, signed, threeDigits, timeText} = tandem;
+  const {report, bytesText: bytes, element, make, shade, signed, threeDigits, timeText} = tandem;
 
   const count = value => (value >= 1000 ? Math.round(value).toLocaleString('en') : threeDigits(value));
-  const bytes = value => {
-    const power = Math.min(4, Math.max(0, Math.floor(Math.log10(Math.max(1, value)) / 3)));
-    return `${threeDigits(value / 1000 ** power)} ${['B', 'kB', 'MB', 'GB', 'TB'][power]}`;
-  };
   const share = value => `${threeDigits(value * 100)} %`;
   const plain = value => value;
   /** [heading, value of a result, text of a value, whether the column is of words] */

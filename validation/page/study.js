@@ -1,8 +1,8 @@
 // Draws the charts of a study from its answer: efficiency and measures of each panel, shares of time and accuracy of
 // each place of the grid, and published figures. A chart without a canvas on the page is not drawn.
 (() => {
-  const {report, color, shade, axis, categories, element, legend, roundTicks, threeDigits, timeScale, timeText} = tandem;
-  const {answer: {panels, measures, across}, configurations, published} = report;
+  const {report, color, shade, axis, bytesText, categories, element, legend, roundTicks, threeDigits, timeScale, timeText} = tandem;
+  const {answer: {panels, measures, across, down}, configurations, published} = report;
   const draw = (id, configuration) => { if (element(id)) new Chart(element(id), configuration()); };
   const range = values => [Math.min(...values), Math.max(...values)];
   const tooltip = label => ({tooltip: {callbacks: {label}}});
@@ -12,6 +12,9 @@
     const index = variants.indexOf(variant), ink = shade(index % 8);
     return {borderColor: ink, backgroundColor: ink, borderWidth: 2, borderDash: [[], [7, 3], [2, 3]][Math.floor(index / 8) % 3]};
   };
+  /** An axis of names with its title. */
+  const named = text => ({...categories, title: {display: true, text, color: color.soft}});
+  const rowTitle = down === null ? 'variant' : down.name;
   const isNumeric = across !== null && across.numbers.length > 0;
 
   // ---- Names next to their lines ----
@@ -119,11 +122,12 @@
   }));
   panels.forEach((panel, index) => drawLines(`efficiency-${index}`, panel,
     (row, at) => (row.efficiency[at] === null ? null : row.efficiency[at] * 100),
-    axis('efficiency (%)', {beginAtZero: true}), value => `${threeDigits(value)} %`));
+    axis(`throughput of each worker, of that with ${columnName(panel.columns[0])} (%)`, {beginAtZero: true}), value => `${threeDigits(value)} %`));
 
   const meanOf = (row, at, measure) => (row.cells[at] ? row.cells[at].estimates[measure].mean : null);
   const textOf = ({key, unit}) => value => {
     if (key === 'last_accuracy') return value.toFixed(4);
+    if (unit === 'USD') return `$${value >= 1 ? value.toFixed(2) : threeDigits(value)}`;
     return unit === 's' ? timeText(value) : `${threeDigits(value)} ${unit}`;
   };
   const allMeans = measure => panels.flatMap(({rows}) => rows.flatMap(row => row.cells.map((_, at) => meanOf(row, at, measure))))
@@ -146,20 +150,25 @@
   /** Bars of the variants, of which the best ones are blue. */
   const drawBars = (id, panel, measure, index) => draw(id, () => {
     const cells = panel.rows.map(row => row.cells[0]), show = textOf(measure);
-    const gain = ({gain}) => (gain === null || measure.key === 'last_accuracy' ? '' : ` (${threeDigits(gain)}x)`);
+    const gain = ({gain}) => (gain === null || measure.key === 'last_accuracy' ? ''
+      : measure.key === 'cost' ? ` (${threeDigits(gain * 100)} %)` : ` (${threeDigits(gain)}x)`);
     const texts = cells.map(cell => {
       const estimate = cell && cell.estimates[index];
       return estimate && estimate.mean !== null ? show(estimate.mean) + gain(estimate) : '–';
     });
     const spreads = cells.map(cell => (cell && cell.estimates[index].mean !== null ? spreadOf(cell, index) : null));
-    const suggestedMax = Math.max(0, ...spreads.filter(ends => ends).flat());
+    const ends = [...cells.map(cell => cell && cell.estimates[index].mean), ...spreads.flat()].filter(value => value !== null);
+    const marks = cells.map(cell => (cell && cell.estimates[index].place !== 'behind' ? color.simulated : '#b9c8ea'));
+    // Accuracies are points on an axis that shows their differences; bars begin at 0.
+    const isAccuracy = measure.key === 'last_accuracy', [low, high] = ends.length > 0 ? range(ends) : [0, 1], margin = (high - low) / 4 || 0.01;
+    const limits = isAccuracy ? {beginAtZero: false, suggestedMin: low - margin, suggestedMax: high + margin} : {beginAtZero: true, suggestedMax: Math.max(0, high)};
     return {
-      type: 'bar',
+      type: isAccuracy ? 'line' : 'bar',
       data: {labels: panel.rows.map(row => row.variant), datasets: [{
-        data: cells.map(cell => cell && cell.estimates[index].mean), maxBarThickness: 16,
-        backgroundColor: cells.map(cell => (cell && cell.estimates[index].place !== 'behind' ? color.simulated : '#b9c8ea'))}]},
+        data: cells.map(cell => cell && cell.estimates[index].mean), maxBarThickness: 16, backgroundColor: marks,
+        showLine: false, pointRadius: 5, pointBackgroundColor: marks, pointBorderColor: marks}]},
       options: {indexAxis: 'y', layout: {padding: {right: roomFor(texts)}},
-                scales: {x: {...valueAxis(measure, index, false), beginAtZero: true, suggestedMax}, y: categories}, plugins: {tooltip: {enabled: false}}},
+                scales: {x: {...valueAxis(measure, index, false), ...limits}, y: {...named(rowTitle), offset: true}}, plugins: {tooltip: {enabled: false}}},
       plugins: [barTexts([texts], [spreads])],
     };
   });
@@ -167,7 +176,7 @@
   const drawGroups = (id, panel, measure, index) => draw(id, () => {
     const estimates = panel.rows.map(row => row.cells.map(cell => cell && cell.estimates[index]));
     const known = estimates.flat().filter(one => one && one.mean !== null);
-    const isGain = measure.key !== 'last_accuracy' && known.every(one => one.gain !== null);
+    const isGain = !['last_accuracy', 'cost'].includes(measure.key) && known.every(one => one.gain !== null);
     const pick = one => (one ? (isGain ? one.gain : one.mean) : null);
     const [low, high] = range(known.map(pick));
     const isLogarithmic = low > 0 && high >= 30 * low;
@@ -180,7 +189,7 @@
       data: {labels: panel.columns.map(columnName), datasets: panel.rows.map((row, at) => ({
         label: row.variant, backgroundColor: styleOf(row.variant).backgroundColor, data: estimates[at].map(pick), maxBarThickness: 14}))},
       options: {indexAxis: 'y', layout: {padding: {right: roomFor(texts.flat())}}, plugins: {tooltip: {enabled: false}},
-                scales: {x: isGain ? gainAxis : {...valueAxis(measure, index, isLogarithmic), beginAtZero: true}, y: categories}},
+                scales: {x: isGain ? gainAxis : {...valueAxis(measure, index, isLogarithmic), beginAtZero: true}, y: named(across.name)}},
       plugins: [barTexts(texts, texts.map(row => row.map(() => null)))],
     };
   });
@@ -192,6 +201,30 @@
                 valueAxis(measure, index, isWide(index)), textOf(measure));
     else (across === null ? drawBars : drawGroups)(id, panel, measure, index);
   }));
+
+  // ---- Traffic ----
+
+  const bytesOf = cell => (cell ? cell.configurations.reduce((sum, name) => sum + configurations[name].bytes_per_sample, 0) / cell.configurations.length : null);
+  panels.forEach((panel, index) => {
+    const id = `traffic-${index}`, bytes = panel.rows.map(row => row.cells.map(bytesOf));
+    const known = bytes.flat().filter(value => value !== null), [low, high] = range(known);
+    const isLogarithmic = isNumeric && low > 0 && high >= 8 * low;
+    const y = axis('bytes per sample', {type: isLogarithmic ? 'logarithmic' : 'linear', beginAtZero: true, ticks: {maxRotation: 0,
+      callback: value => (isLogarithmic && roundTicks(high / low)(value) === '' ? '' : bytesText(value))}});
+    if (isNumeric) return drawLines(id, panel, (row, at) => bytesOf(row.cells[at]), y, bytesText);
+    const texts = bytes.map((row, at) => row.map(value =>
+      (value === null ? '' : `${across === null ? '' : `${panel.rows[at].variant}: `}${bytesText(value)}`)));
+    const bars = across === null
+      ? {labels: panel.rows.map(row => row.variant), datasets: [{data: bytes.map(row => row[0]), backgroundColor: color.simulated}]}
+      : {labels: panel.columns.map(columnName), datasets: panel.rows.map((row, at) => ({data: bytes[at], backgroundColor: styleOf(row.variant).backgroundColor}))};
+    const shown = across === null ? [texts.map(row => row[0])] : texts;
+    return draw(id, () => ({
+      type: 'bar',
+      data: {...bars, datasets: bars.datasets.map(own => ({...own, maxBarThickness: 14}))},
+      options: {indexAxis: 'y', layout: {padding: {right: roomFor(texts.flat())}}, plugins: {tooltip: {enabled: false}}, scales: {x: y, y: named(across === null ? rowTitle : across.name)}},
+      plugins: [barTexts(shown, shown.map(row => row.map(() => null)))],
+    }));
+  });
 
   // ---- Each place of the grid ----
 
@@ -208,7 +241,7 @@
       data: {labels: cells.map(cell => cell.variant), datasets: parts.map(([key, label, backgroundColor]) => ({
         label, backgroundColor, maxBarThickness: 14, data: cells.map(cell => ((cell.shares && cell.shares[key]) || 0) * 100)}))},
       options: {indexAxis: 'y', plugins: tooltip(item => `${item.dataset.label}: ${threeDigits(item.parsed.x)} %`),
-                scales: {x: axis('of the makespan, mean over workers (%)', {stacked: true, min: 0, max: 100}), y: {...categories, stacked: true}}},
+                scales: {x: axis('share of the time of the job, mean over workers (%)', {stacked: true, min: 0, max: 100}), y: {...named('variant'), stacked: true}}},
     }));
     if (element(id)) legend(`${id}-legend`, parts.map(([, label, box]) => [label, box]));
   });
@@ -220,7 +253,7 @@
     const target = Math.max(0, ...all.map(own => own.target || 0));
     const x = last > 30 * first
       ? {type: 'logarithmic', min: first, max: last, ticks: {callback: roundTicks(last / first), maxRotation: 0}}
-      : {type: 'linear', min: 0, max: last};
+      : {type: 'linear', min: 0, max: last, ticks: {includeBounds: false, maxRotation: 0}};
     places.forEach((cells, index) => draw(`${name}-${index}`, () => ({
       type: 'line',
       data: {datasets: [
@@ -231,7 +264,7 @@
         ...(target > 0 ? [{label: 'target', data: [first, last].map(at => ({x: at, y: target * 100})), borderColor: color.soft,
                            borderDash: [5, 4], borderWidth: 1, pointRadius: 0}] : [])]},
       options: {layout: {padding: {right: roomFor([...cells.map(cell => cell.variant), 'target'])}},
-                scales: {x: axis(title, x), y: axis('test accuracy (%)', {suggestedMin: 0, suggestedMax: 100})},
+                scales: {x: axis(title, x), y: axis('test accuracy (%)')},
                 plugins: tooltip(item => `${item.dataset.label}: ${threeDigits(item.parsed.y)} %`)},
       plugins: [lineNames],
     })));

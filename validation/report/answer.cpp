@@ -111,6 +111,7 @@ std::optional<double> value_of(const StudyResult& own, const Measure& measure) {
   if (measure.key == "last_accuracy")
     return own.curve.empty() ? std::nullopt : std::optional(own.curve.back().accuracy);
   if (measure.key == "time_to_target_s") return own.time_to_target_s;
+  if (measure.key == "cost") return own.cost ? std::optional(own.cost->total.dollars()) : std::nullopt;
   return measure.key == "makespan_s" ? own.makespan_s : own.throughput;
 }
 
@@ -131,7 +132,19 @@ bool draw_different_samples(const Simulations& worked) {
   return samplers.size() > 1;
 }
 
-std::vector<Measure> measures_of(const Simulations& worked) {
+/// Whether a second of the job costs differently much: where it does not, cost says what time says.
+bool cost_differs_from_time(const Simulations& worked) {
+  std::vector<double> rates;
+  for (const StudyResult* own : worked) {
+    if (!own->cost || own->makespan_s <= 0) return false;
+    rates.push_back(own->cost->total.dollars() / own->makespan_s);
+  }
+  const auto [least, most] = std::ranges::minmax(rates);
+  return most > (1 + equal_share) * least;
+}
+
+/// `decides`: the key of the measure that comes first, if it is known.
+std::vector<Measure> measures_of(const Simulations& worked, const std::string& decides) {
   const auto any = [&](const auto& is_so) { return std::ranges::any_of(worked, is_so); };
   std::vector<Measure> measures;
   if (any([](const StudyResult* own) { return own->time_to_target_s.has_value(); })) {
@@ -142,16 +155,22 @@ std::vector<Measure> measures_of(const Simulations& worked) {
         targets.size() == 1 ? fmt::format("accuracy {:.4g}", *targets.begin()) : "the target accuracy";
     measures.push_back(
         {"time_to_target_s", "time to " + target, "the first to reach " + target, Unit::seconds, false});
-  } else if (std::ranges::all_of(worked, [](const StudyResult* own) { return !own->curve.empty(); })) {
-    measures.push_back({"last_accuracy", "accuracy at the end", "the most accurate", Unit::count, true});
   }
+  if ((measures.empty() || decides == "last_accuracy") &&
+      !any([](const StudyResult* own) { return own->curve.empty(); }))
+    measures.push_back({"last_accuracy", "accuracy at the end", "the most accurate", Unit::count, true});
   const bool is_time = draw_different_samples(worked) || any([](const StudyResult* own) {
                          return !own->job.empty() || own->membership.has_value();
                        });
-  if (is_time)
+  if (decides == "makespan_s" || (is_time && decides != "throughput"))
     measures.push_back({"makespan_s", "time of the job", "the first to finish", Unit::seconds, false});
   else
     measures.push_back({"throughput", "throughput", "the fastest", Unit::samples_per_second, true});
+  const bool has_prices = any([](const StudyResult* own) { return own->cost.has_value(); });
+  if (decides == "cost" ? has_prices : cost_differs_from_time(worked))
+    measures.push_back({"cost", "cost", "the cheapest", Unit::dollars, false});
+  if (const auto first = std::ranges::find(measures, decides, &Measure::key); first != measures.end())
+    std::rotate(measures.begin(), first, first + 1);
   return measures;
 }
 
@@ -193,6 +212,7 @@ bool are_equal(const Sample& best, const Sample& other) {
 
 double gain_over(double own, double baseline, const Measure& measure) {
   if (measure.key == "last_accuracy") return own - baseline;
+  if (measure.key == "cost") return own / baseline;
   return measure.more_is_better ? own / baseline : baseline / own;
 }
 
@@ -287,11 +307,11 @@ void compare_column(AnswerPanel& panel, std::size_t at, const Grid& grid,
   }
 }
 
-/// Efficiency and knee of the last measure, which is throughput.
-void add_scaling(AnswerRow& row, const std::vector<double>& workers, double share) {
+/// Efficiency and knee. `throughput`: the place of that measure.
+void add_scaling(AnswerRow& row, std::size_t throughput, const std::vector<double>& workers, double share) {
   std::vector<std::pair<int, double>> points;
   for (std::size_t i = 0; i < row.cells.size(); ++i) {
-    const double mean = row.cells[i] ? row.cells[i]->estimates.back().mean : std::nan("");
+    const double mean = row.cells[i] ? row.cells[i]->estimates[throughput].mean : std::nan("");
     const bool is_known = mean > 0;
     if (is_known) points.emplace_back(static_cast<int>(workers[i]), mean);
     row.efficiency.push_back(is_known ? mean / workers[i] / (points.front().second / points.front().first)
@@ -326,10 +346,10 @@ AnswerPanel panel_of(const std::string& title, const Simulations& members, const
                               ? std::nullopt
                               : std::optional(cell_of(found->second, answer.measures)));
     }
-    if (answer.is_along_workers() && answer.measures.back().key == "throughput") {
+    if (const auto throughput = answer.place_of("throughput"); throughput && answer.is_along_workers()) {
       std::vector<double> workers;
       for (const std::size_t column : panel.columns) workers.push_back(answer.across->numbers[column]);
-      add_scaling(row, workers, answer.knee_share);
+      add_scaling(row, *throughput, workers, answer.knee_share);
     }
     panel.rows.push_back(std::move(row));
   }
@@ -349,6 +369,7 @@ std::string title_of(const StudyResult& own, const std::vector<StudyAxis>& other
 
 std::string axis_name(const std::string& key) {
   if (key == worker_count) return "workers";
+  if (key == "transience.options.mean") return "mean lifetime";
   std::string name = key.substr(key.rfind('.') + 1);
   if (const auto at = key.rfind(".options."); at != std::string::npos) {
     const std::string before = key.substr(0, at);
@@ -386,6 +407,12 @@ bool Answer::is_along_workers() const {
   return across && across->key == worker_count && !across->numbers.empty();
 }
 
+std::optional<std::size_t> Answer::place_of(const std::string& measure) const {
+  const auto found = std::ranges::find(measures, measure, &Measure::key);
+  if (found == measures.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - measures.begin());
+}
+
 std::string Answer::row_title() const { return down ? down->name : "variant"; }
 
 std::string Answer::column_name(std::size_t column) const {
@@ -399,7 +426,7 @@ Answer answer_of(const Study& study) {
   answer.question = study.about.empty() ? study.question : study.about;
   const auto worked = study.worked();
   if (worked.empty()) return answer;
-  answer.measures = measures_of(worked);
+  answer.measures = measures_of(worked, study.decides);
   answer.knee_share = study.knee_share;
   choose_across(axes_of(worked), answer);
   choose_down(worked, answer);

@@ -29,7 +29,7 @@ struct StudyAxis {
 
 /// A figure by which variants are compared. The first one of an answer decides which variant is best.
 struct Measure {
-  std::string key;          ///< time_to_target_s, last_accuracy, makespan_s or throughput
+  std::string key;          ///< of study_measures
   std::string name;         ///< "time to accuracy 0.8"
   std::string superlative;  ///< "the first to reach accuracy 0.8"
   Unit unit = Unit::count;
@@ -42,7 +42,8 @@ struct Estimate {
   double mean =
       std::numeric_limits<double>::quiet_NaN();  ///< NaN: not known, or a seed did not reach the target
   double deviation = std::numeric_limits<double>::quiet_NaN();  ///< of the sample; NaN: one seed
-  /// Over the baseline: how many times as good; of an accuracy, the difference. NaN: no baseline.
+  /// Over the baseline: how many times as good; of an accuracy, the difference; of a cost, its share of the
+  /// baseline's. NaN: no baseline.
   double gain = std::numeric_limits<double>::quiet_NaN();
   Place place = Place::behind;
 };
@@ -92,6 +93,8 @@ struct Answer {
   double knee_share = 0;  ///< of knee_of()
 
   bool is_along_workers() const;
+  /// The place of that measure; none: variants are not compared by it.
+  std::optional<std::size_t> place_of(const std::string& measure) const;
   /// "variant", or the name of the axis down.
   std::string row_title() const;
   /// "8", "16 GB"; empty without an axis across.
@@ -101,10 +104,14 @@ struct Answer {
 /// Figures that differ by less are equal.
 inline constexpr double equal_share = 0.01;
 
+/// "1 worker", "8 workers".
+std::string workers_text(const std::string& number);
+/// "2.26 ± 0.04": the deviation without digits that the mean lacks. Both are numbers of one unit.
+std::string with_deviation(const std::string& mean, const std::string& deviation);
 /// "best", "equal" or "behind".
 std::string place_text(Estimate::Place place);
 
-/// "cache capacity" of data.cache_capacity, "transience mean" of transience.options.mean.
+/// "cache capacity" of data.cache_capacity, "sync epsilon s" of sync.options.epsilon_s.
 std::string axis_name(const std::string& key);
 /// The keys of the grid that vary, except those of the variant.
 std::vector<std::string> grid_keys(const Study& study);
@@ -124,7 +131,7 @@ std::string estimate_text(const Measure& measure, const Estimate& estimate);
 /// The number without its unit, and the unit: the one that suits `reference`.
 std::string number_text(const Measure& measure, const Estimate& estimate, double reference);
 std::string unit_text(const Measure& measure, double reference);
-/// "1.50x"; of an accuracy "+0.012"; "-" for NaN.
+/// "1.50x"; of an accuracy "+0.012"; of a cost "28.7 %"; "-" for NaN.
 std::string gain_text(const Measure& measure, double gain);
 
 /// study.csv: one row per configuration, with its coordinates, figures, place and bottleneck (README.md).

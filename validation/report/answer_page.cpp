@@ -50,7 +50,8 @@ Table table_across(const Answer& answer, const AnswerPanel& panel, std::size_t m
   const std::string last = answer.column_name(panel.columns.back());
   Table table{.columns = {{capitalised(answer.row_title())}}};
   for (const std::size_t column : panel.columns) table.columns.push_back({answer.column_name(column)});
-  if (is_scaling) table.columns.insert(table.columns.end(), {{"Efficiency at " + last}, {"Knee"}});
+  if (is_scaling)
+    table.columns.insert(table.columns.end(), {{"Efficiency at " + last}, {"More workers pay up to"}});
   if (m == 0) table.columns.push_back({"Bottleneck", true});
   for (const auto& row : panel.rows) {
     auto& cells = table.rows.emplace_back(Row{{row.variant}}).cells;
@@ -66,7 +67,7 @@ Table table_across(const Answer& answer, const AnswerPanel& panel, std::size_t m
     }
     if (is_scaling) {
       cells.push_back(share_cell(row.efficiency.back()));
-      cells.emplace_back(row.knee ? std::to_string(*row.knee) : "none up to " + last);
+      cells.emplace_back(row.knee ? std::to_string(*row.knee) : last + " at least");
     }
     if (m == 0) cells.emplace_back(row.bottlenecks.empty() ? "-" : row.bottlenecks);
   }
@@ -98,19 +99,22 @@ std::size_t chart_height(const Answer& answer, const AnswerPanel& panel) {
   return 70 + 24 * std::max<std::size_t>(panel.rows.size() * panel.columns.size(), 2);
 }
 
+Chart chart_of(const Answer& answer, std::size_t panel, const std::string& id, const std::string& name) {
+  const AnswerPanel& own = answer.panels[panel];
+  const std::string title = own.title.empty() ? capitalised(name) : own.title + ": " + name;
+  return {id + '-' + std::to_string(panel), title, chart_height(answer, own)};
+}
+
 /// Of each panel: efficiency along workers, then the measures.
-Charts charts_of_panels(const Answer& answer) {
+Charts charts_of_measures(const Answer& answer) {
   Charts charts;
-  const bool is_scaling = answer.is_along_workers() && answer.measures.back().key == "throughput";
+  const bool is_scaling = answer.is_along_workers() && answer.place_of("throughput");
   for (std::size_t i = 0; i < answer.panels.size(); ++i) {
-    const AnswerPanel& panel = answer.panels[i];
-    const auto add = [&](const std::string& id, const std::string& name) {
-      const std::string title = panel.title.empty() ? capitalised(name) : panel.title + ": " + name;
-      charts.charts.push_back({id + '-' + std::to_string(i), title, chart_height(answer, panel)});
-    };
-    if (is_scaling) add("efficiency", "efficiency (large point: knee)");
+    if (is_scaling)
+      charts.charts.push_back(
+          chart_of(answer, i, "efficiency", "efficiency (large point: more workers hardly pay)"));
     for (std::size_t m = 0; m < answer.measures.size(); ++m)
-      add("measure-" + std::to_string(m), answer.measures[m].name);
+      charts.charts.push_back(chart_of(answer, i, "measure-" + std::to_string(m), answer.measures[m].name));
   }
   return charts;
 }
@@ -119,7 +123,7 @@ Charts charts_of_panels(const Answer& answer) {
 std::string place_name(const Answer& answer, const AnswerPanel& panel, std::size_t column) {
   if (!answer.across) return panel.title;
   const std::string value = answer.column_name(column);
-  const std::string name = answer.is_along_workers() ? value + " workers" : answer.across->named(value);
+  const std::string name = answer.is_along_workers() ? workers_text(value) : answer.across->named(value);
   return panel.title.empty() ? name : panel.title + ", " + name;
 }
 
@@ -145,14 +149,21 @@ void add_comparison_tables(const Answer& answer, Page& page) {
 void add_comparison(const Answer& answer, Page& page) {
   if (answer.panels.empty()) return;
   std::string note = "The best of each column, and what is equal to it, is bold (* in plain text).";
-  if (answer.is_along_workers())
+  if (answer.is_along_workers() && answer.place_of("throughput"))
     note += fmt::format(
-        " Efficiency: throughput per worker relative to the smallest number of workers. Knee: the smallest "
-        "number of "
-        "workers from which the next larger number raises throughput by less than {} of a proportional gain.",
+        " Efficiency: throughput per worker relative to the smallest number of workers. More workers pay up "
+        "to the "
+        "number from which the next larger one raises throughput by less than {} of a proportional gain.",
         percent(answer.knee_share));
-  page.add(Heading{2, "Comparison"}, Note{note}, charts_of_panels(answer));
+  page.add(Heading{2, "Comparison"}, Note{note}, charts_of_measures(answer));
   add_comparison_tables(answer, page);
+}
+
+Charts charts_of_panels(const Answer& answer, const std::string& id, const std::string& name) {
+  Charts charts;
+  for (std::size_t i = 0; i < answer.panels.size(); ++i)
+    charts.charts.push_back(chart_of(answer, i, id, name));
+  return charts;
 }
 
 Charts charts_of_places(const Answer& answer, const std::string& id, std::size_t height) {

@@ -15,6 +15,9 @@ void add_comparison(const Answer& answer, Page& page);
 /// row for each variant. No charts when they are too many to be read.
 Charts charts_of_places(const Answer& answer, const std::string& id, std::size_t height);
 
+/// A chart for each panel, "ID-0", "ID-1" ...: `name` along the axis across.
+Charts charts_of_panels(const Answer& answer, const std::string& id, const std::string& name);
+
 /// A table for each panel and measure: variants by the axis across, or by measures where there is none.
 void add_comparison_tables(const Answer& answer, Page& page);
 

@@ -68,13 +68,14 @@ std::string gain_phrase(const Measure& measure, const std::string& gain, const s
   if (gain == "-" || baseline.empty()) return "";
   if (measure.key == "throughput") return fmt::format("{} the throughput of {}", gain, baseline);
   if (measure.key == "last_accuracy") return fmt::format("{} against {}", gain, baseline);
+  if (measure.key == "cost") return fmt::format("{} of the cost of {}", gain, baseline);
   return fmt::format("{} as fast as {}", gain, baseline);
 }
 
 /// "8 workers", "8 to 64 workers", "cache capacity 2MB to 8MB", "mlp to vgg16".
 std::string range_name(const Answer& answer, std::size_t first, std::size_t last) {
   const std::string one = answer.column_name(first), two = answer.column_name(last);
-  if (answer.is_along_workers()) return (one == two ? one : one + " to " + two) + " workers";
+  if (answer.is_along_workers()) return one == two ? workers_text(one) : one + " to " + workers_text(two);
   return one == two ? answer.across->named(one) : answer.across->name + ' ' + one + " to " + two;
 }
 
@@ -171,6 +172,7 @@ std::string gains_of(const Answer& answer, const std::vector<ColumnRanking>& ran
   if (own.empty()) return "";
   if (baseline != variant) return gain_phrase(measure, range_of(measure, own), baseline);
   if (others.empty()) return "";
+  if (measure.key == "cost") return fmt::format("the others cost {} of that", range_of(measure, others));
   return measure.key == "throughput"
              ? fmt::format("the others have {} its throughput", range_of(measure, others))
              : fmt::format("the others {}", gain_phrase(measure, range_of(measure, others), "it"));
@@ -246,13 +248,14 @@ bool is_only_bsp(const Study& study) {
   return variants.size() == 1;
 }
 
-std::string baseline_point(const Study& study, const std::set<std::string>& baselines) {
+std::string baseline_point(const Answer& answer, const Study& study, const std::set<std::string>& baselines) {
   if (baselines.empty()) return "";
   const std::string reason = !study.baseline.empty() ? "the study's file names it (study.baseline)"
                              : is_only_bsp(study)    ? "it is synchronous SGD (bsp)"
                                                      : "it is the first variant of synchronous SGD (bsp)";
-  return fmt::format("Speed-ups are over {}, because {}.", listed({baselines.begin(), baselines.end()}),
-                     reason);
+  const bool is_cost = answer.measures.front().key == "cost";
+  return fmt::format("{} {}, because {}.", is_cost ? "Shares of cost are of that of" : "Speed-ups are over",
+                     listed({baselines.begin(), baselines.end()}), reason);
 }
 
 /// Throughput counts samples, whatever a different exchange costs in accuracy.
@@ -271,6 +274,29 @@ std::string throughput_caveat(const Answer& answer, const std::vector<ColumnRank
                "simulated.";
     }
   return "";
+}
+
+/// A job that trains on fewer samples takes less time for that reason, too.
+std::string samples_caveat(const Answer& answer, const std::vector<ColumnRanking>& rankings,
+                           const Study& study) {
+  const std::string& decides = answer.measures.front().key;
+  if (decides != "makespan_s" && decides != "cost") return "";
+  std::map<std::string, double> samples;
+  for (const StudyResult* own : study.worked()) samples[own->name] = static_cast<double>(own->samples);
+  double widest = 1.02;
+  std::string text;
+  for (const auto& ranking : rankings) {
+    const auto of = [&](const AnswerRow* row) {
+      return samples.at(row->cells[ranking.at]->configurations.front());
+    };
+    const auto [least, most] = std::ranges::minmax_element(ranking.rows, {}, of);
+    if (of(*most) <= widest * of(*least)) continue;
+    widest = of(*most) / of(*least);
+    text = fmt::format(" Variants do not train on equally many samples: {} on {}, {} on {}.",
+                       (*least)->variant, with_separators(std::llround(of(*least))), (*most)->variant,
+                       with_separators(std::llround(of(*most))));
+  }
+  return text;
 }
 
 std::string equality_point(const std::vector<ColumnRanking>& rankings) {
@@ -306,6 +332,28 @@ void add_panel_points(const Answer& answer, const std::vector<ColumnRanking>& ra
   }
 }
 
+/// Along workers, whose number one chooses: the best of all places. More workers always compute more
+/// samples per second.
+std::string best_of_all_point(const Answer& answer, const std::vector<ColumnRanking>& rankings) {
+  const Measure& measure = answer.measures.front();
+  if (!answer.is_along_workers() || measure.key == "throughput" || rankings.size() < 2) return "";
+  const auto mean_of = [](const ColumnRanking& one) { return first_of(*one.rows.front(), one.at).mean; };
+  const auto [least, most] = std::ranges::minmax_element(rankings, {}, mean_of);
+  const ColumnRanking& best = measure.more_is_better ? *most : *least;
+  const std::size_t column = best.panel->columns[best.at];
+  return fmt::format("Of all places, {} is {} at {}{}: {} {}.", best.rows.front()->variant,
+                     measure.superlative, range_name(answer, column, column),
+                     best.panel->title.empty() ? "" : " (" + best.panel->title + ")", measure.name,
+                     estimate_text(measure, first_of(*best.rows.front(), best.at)));
+}
+
+/// What the study's file asks for and nobody knows.
+std::string undecided_point(const Answer& answer, const Study& study) {
+  if (study.decides.empty() || answer.measures.front().key == study.decides) return "";
+  return fmt::format("Not by {}, as the study's file asks (study.decides): no simulation has it.",
+                     study.decides);
+}
+
 void add_scaling_points(const Answer& answer, Names& points) {
   if (answer.panels.size() > most_listed) return;
   for (const auto& panel : answer.panels) {
@@ -313,7 +361,7 @@ void add_scaling_points(const Answer& answer, Names& points) {
     for (const auto& row : panel.rows)
       if (row.efficiency.size() > 1 && !std::isnan(row.efficiency.back()))
         ends.push_back(fmt::format("{} {}{}", row.variant, percent(row.efficiency.back()),
-                                   row.knee ? fmt::format(" (knee at {})", *row.knee) : ""));
+                                   row.knee ? fmt::format(" (more pay up to {})", *row.knee) : ""));
     if (ends.empty()) continue;
     points.push_back(fmt::format("{}Efficiency at {} workers: {}.",
                                  panel.title.empty() ? "" : panel.title + ": ",
@@ -388,7 +436,7 @@ std::string unreached(const Answer& answer, const std::vector<ColumnRanking>& ra
 }
 
 std::string missed_target(const Answer& answer, const Study& study) {
-  if (answer.measures.front().key == "time_to_target_s") return "";
+  if (answer.place_of("time_to_target_s")) return "";
   for (const StudyResult* own : study.worked())
     if (const auto& target = own->time_to_target; target && target->evaluations != 0)
       return fmt::format("No variant reaches accuracy {:.4g}. ", target->target);
@@ -398,6 +446,10 @@ std::string missed_target(const Answer& answer, const Study& study) {
 /// "1,147 s": in the unit that suits `reference`.
 std::string in_unit(const Measure& measure, double value, double reference, int digits = 4) {
   if (measure.key == "last_accuracy") return fmt::format("{:.4f} ", value);
+  if (measure.unit == Unit::dollars) {
+    const bool in_cents = reference >= 1 && reference < 1000;
+    return (in_cents ? fmt::format("{:.2f}", value) : significant(value, digits)) + " $";
+  }
   // Times of 1,000 s and more have no larger unit.
   const bool is_long = measure.unit == Unit::seconds && reference >= 1000;
   if (is_long || measure.unit == Unit::samples_per_second)
@@ -406,6 +458,22 @@ std::string in_unit(const Measure& measure, double value, double reference, int 
 }
 
 }  // namespace
+
+std::string workers_text(const std::string& number) {
+  return number + (number == "1" ? " worker" : " workers");
+}
+
+std::string with_deviation(const std::string& mean, const std::string& deviation) {
+  const auto decimals_of = [](const std::string& text) {
+    const auto point = text.find('.');
+    return point == std::string::npos ? 0 : static_cast<int>(text.size() - point - 1);
+  };
+  const int decimals = decimals_of(mean);
+  const bool is_finer = deviation.find('e') != std::string::npos || decimals_of(deviation) > decimals;
+  std::string digits = deviation;
+  std::erase(digits, ',');
+  return mean + " ± " + (is_finer ? fmt::format("{:.{}f}", std::stod(digits), decimals) : deviation);
+}
 
 std::string unit_text(const Measure& measure, double reference) {
   const std::string text = in_unit(measure, reference, reference);
@@ -418,19 +486,21 @@ std::string number_text(const Measure& measure, const Estimate& estimate, double
     const std::string text = in_unit(measure, value, reference, digits);
     return text.substr(0, text.rfind(' '));
   };
-  return number(estimate.mean, 4) +
-         (std::isnan(estimate.deviation) ? "" : " ± " + number(estimate.deviation, 2));
+  const std::string mean = number(estimate.mean, 4);
+  return std::isnan(estimate.deviation) ? mean : with_deviation(mean, number(estimate.deviation, 2));
 }
 
 std::string estimate_text(const Measure& measure, const Estimate& estimate) {
   const std::string number = number_text(measure, estimate, estimate.mean);
   const std::string unit = std::isnan(estimate.mean) ? "" : unit_text(measure, estimate.mean);
+  if (unit == "$") return unit + number;
   return unit.empty() ? number : number + ' ' + unit;
 }
 
 std::string gain_text(const Measure& measure, double gain) {
   if (std::isnan(gain)) return "-";
   if (measure.key == "last_accuracy") return fmt::format("{:+.4f}", gain);
+  if (measure.key == "cost") return percent(gain);
   return three_digits(gain) + "x";
 }
 
@@ -444,11 +514,13 @@ void put_in_words(Answer& answer, const Study& study) {
   answer.text =
       missed_target(answer, study) +
       (rankings.size() == 1 ? sentence_of(answer, rankings.front()) : sentence_of_several(answer, rankings)) +
-      unreached(answer, rankings) + throughput_caveat(answer, rankings, study);
+      unreached(answer, rankings) + throughput_caveat(answer, rankings, study) +
+      samples_caveat(answer, rankings, study);
   add_panel_points(answer, rankings, answer.points);
   add_scaling_points(answer, answer.points);
-  for (auto point : {fewer_seeds_point(answer), equality_point(rankings), baseline_point(study, baselines),
-                     bottleneck_point(answer)})
+  for (auto point :
+       {best_of_all_point(answer, rankings), undecided_point(answer, study), fewer_seeds_point(answer),
+        equality_point(rankings), baseline_point(answer, study, baselines), bottleneck_point(answer)})
     if (!point.empty()) answer.points.push_back(std::move(point));
 }
 

@@ -58,7 +58,7 @@ std::vector<Letter> letters_of(std::string_view text, double size) {
     std::size_t end = at + 1;
     while (end < text.size() && (text[end] & 0xC0) == 0x80) ++end;
     const auto first = static_cast<unsigned char>(text[at]);
-    // The first byte tells how large the number of a letter is.
+    // The first byte states how many bytes a letter has.
     const char32_t letter = first < 0x80 ? first : first < 0xE2 ? 0xA0 : 0x2E80;
     letters.push_back({text.substr(at, end - at), size * share_of_em(letter)});
     at = end;

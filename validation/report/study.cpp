@@ -257,6 +257,7 @@ Study make_study(std::vector<StudyResult> configurations, const std::string& tit
               .about = section.about,
               .notes = section.notes,
               .baseline = section.baseline,
+              .decides = section.decides,
               .knee_share = section.knee,
               .seeds = means_over_seeds(configurations, section.baseline),
               .published = published_of(configurations, section.published),

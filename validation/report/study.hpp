@@ -148,6 +148,7 @@ struct Study {
   std::string about{};                  ///< the question of the study's file
   std::vector<std::string> notes{};
   std::string baseline{};  ///< study.baseline; empty: synchronous SGD (bsp)
+  std::string decides{};   ///< study.decides
   double knee_share = 0;   ///< see knee_of()
   std::vector<StudyResult> configurations{};
   std::vector<SeedMeans> seeds{};

@@ -138,6 +138,7 @@ struct Fields<validation::Study> {
     fields(field, "kind", v.kind, "schema_version", v.schema_version, "title", v.title, "question",
            v.question, "warnings", v.warnings, "about", v.about, "notes", v.notes, "baseline", v.baseline,
            "knee_share", v.knee_share, "configurations", v.configurations);
+    field("decides", v.decides, Key::optional);
     field("seeds", v.seeds, Key::added);
     fields(field, "published", v.published, "commands", v.commands);
     field("several_jobs", v.several_jobs, Key::optional);

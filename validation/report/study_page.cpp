@@ -1,6 +1,7 @@
 // The parts of a study's report: tables, charts and text.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <limits>
@@ -25,6 +26,7 @@ namespace {
 using nlohmann::json;
 
 using CellOf = std::function<Cell(const StudyResult&)>;
+using CellOfSeeds = std::function<Cell(const SeedMeans&)>;
 
 CellOf value_at(double StudyResult::*member, Unit unit) {
   return [=](const StudyResult& own) { return Cell(with_unit(own.*member, unit)); };
@@ -37,12 +39,22 @@ template <class Part>
 CellOf value_in(std::optional<Part> StudyResult::*part, double Part::*member, std::string (*text)(double)) {
   return [=](const StudyResult& own) { return own.*part ? Cell(text((*(own.*part)).*member)) : Cell("-"); };
 }
+/// "-" where no worker sends anything.
 CellOf bytes_at(double BytesPerSample::*member) {
-  return [=](const StudyResult& own) { return Cell(with_unit(own.bytes_per_sample.*member, Unit::bytes)); };
+  return [=](const StudyResult& own) {
+    const double bytes = own.bytes_per_sample.*member;
+    return bytes > 0 ? Cell(with_unit(bytes, Unit::bytes)) : Cell("-");
+  };
 }
 std::string times(double ratio) { return std::isfinite(ratio) ? three_digits(ratio) + "x" : "-"; }
 CellOf times_at(std::optional<double> StudyResult::*member) {
   return [member](const StudyResult& own) { return Cell(times(value_or_nan(own.*member))); };
+}
+
+/// "-" where each update is applied to the model on which it was computed.
+Cell staleness_cell(const StudyResult& own) {
+  const double staleness = own.exchanges().staleness;
+  return staleness > 0 ? Cell(with_unit(staleness, Unit::count)) : Cell("-");
 }
 
 CellOf exchange_at(double Exchanges::*value) {
@@ -147,7 +159,8 @@ Table published_table(const Study& study) {
 // ---- Pages ----
 
 const char* const shares_definition =
-    "Shares are of the makespan, means over workers. Exchange: the part that does not overlap computing, "
+    "Shares are of the time of the job, means over workers. Exchange: the part that does not overlap "
+    "computing, "
     "split into communicating and waiting if every message was recorded. Data: waiting for samples from "
     "storage and caches, and decoding them. Other: decoding samples that workers hold in memory, queries to "
     "a "
@@ -248,6 +261,13 @@ void add_accuracy(const Study& study, const Answer& answer, Page& page) {
 std::string plus_minus(const std::optional<SeedMean>& figure, const char* format) {
   return figure ? fmt::format(fmt::runtime(format), figure->mean, figure->deviation) : "-";
 }
+CellOfSeeds significant_mean(std::optional<SeedMean> SeedMeans::*member) {
+  return [=](const SeedMeans& own) {
+    const auto& figure = own.*member;
+    return figure ? Cell(with_deviation(significant(figure->mean, 5), significant(figure->deviation, 2)))
+                  : Cell("-");
+  };
+}
 
 /// No rows: no configurations differ in their seed alone.
 Table seeds_table(const std::vector<SeedMeans>& seeds) {
@@ -265,8 +285,8 @@ Table seeds_table(const std::vector<SeedMeans>& seeds) {
        {"Last accuracy", mean(&SeedMeans::last_accuracy, "{:.4f} ± {:.4f}")},
        {"Difference from the baseline", mean(&SeedMeans::accuracy_gain, "{:+.4f} ± {:.4f}")},
        {"Best accuracy", mean(&SeedMeans::best_accuracy, "{:.4f} ± {:.4f}")},
-       {"Makespan in s", mean(&SeedMeans::makespan_s, "{:.5g} ± {:.2g}")},
-       {"Samples per second", mean(&SeedMeans::throughput, "{:.4g} ± {:.2g}")}}));
+       {"Time of the job in s", significant_mean(&SeedMeans::makespan_s)},
+       {"Samples per second", significant_mean(&SeedMeans::throughput)}}));
 }
 
 const char* const seeds_definition =
@@ -302,16 +322,25 @@ void add_study_commands(const Study& study, Page& page) {
 
 void add_classes(const Study& study, Page& page) {
   std::vector<DataOfStudy> having;
-  for (const StudyResult* own : study.worked())
-    if (own->data) having.push_back({own->name, *own->data});
+  const auto keys = grid_keys(study);
+  for (const StudyResult* own : study.worked()) {
+    std::string name = own->algorithm;
+    for (const auto& key : keys) name += fmt::format(", {} {}", axis_name(key), coordinate(*own, key));
+    if (own->data) having.push_back({keys.empty() ? own->name : name, *own->data});
+  }
   Table table = classes_of_study(having);
   if (table.rows.empty()) return;
+  const bool is_long = table.rows.size() > 24;
+  if (is_long) table.size = Table::Size::scrolling;
   page.add(
       Heading{2, "Where samples came from"},
       Note{"Shares of the samples that workers were given: from the tiers of their own cache node, other "
            "cache nodes (peer), the store, or other samples in place of the wanted ones (substituted). "
-           "peer-miss is a part of store; background and wasted are reads ahead of requests."},
-      std::move(table));
+           "peer-miss is a part of store; background and wasted are reads ahead of requests."});
+  if (is_long)
+    page.add(Details{"Every configuration: where samples came from", {{std::move(table)}}});
+  else
+    page.add(std::move(table));
 }
 
 /// The first columns of a table of configurations: the values of the grid, or the name where nothing varies.
@@ -361,6 +390,34 @@ Table times_table(const Study& study) {
                                          {"Bytes received per sample", bytes_at(&BytesPerSample::received)}});
 }
 
+/// Whether variants at some place of the grid send and receive differently many bytes per sample.
+bool differ_in_traffic(const Study& study, const Answer& answer) {
+  std::map<std::string, double> bytes;
+  for (const StudyResult* own : study.worked())
+    bytes[own->name] = own->bytes_per_sample.sent + own->bytes_per_sample.received;
+  for (const auto& panel : answer.panels)
+    for (std::size_t at = 0; at < panel.columns.size(); ++at) {
+      double least = std::numeric_limits<double>::infinity(), most = 0;
+      for (const auto& row : panel.rows) {
+        if (!row.cells[at]) continue;
+        const double own = bytes.at(row.cells[at]->configurations.front());
+        least = std::min(least, own);
+        most = std::max(most, own);
+      }
+      if (most > 1.05 * least) return true;  // newcomers fetch the model, too
+    }
+  return false;
+}
+
+void add_traffic(const Study& study, const Answer& answer, Page& page) {
+  if (!differ_in_traffic(study, answer)) return;
+  page.add(
+      Heading{2, "Traffic"},
+      Note{"Payload that all workers sent and received, per sample that they processed: gradients, models, "
+           "and samples of stores and caches. Tables of the next section have both apart."},
+      charts_of_panels(answer, "traffic", "bytes per sample"));
+}
+
 void add_configurations(const Study& study, const Answer& answer, Page& page) {
   page.add(Heading{2, "Where workers' time went"}, Note{shares_definition});
   if (Charts charts = charts_of_places(answer, "shares", 0); !charts.charts.empty())
@@ -398,6 +455,7 @@ Page page_of_study(const Study& study) {
   }
   if (!study.notes.empty()) page.add(Heading{2, "Notes"}, Bullets{study.notes});
   if (worked.empty()) return page;
+  add_traffic(study, answer, page);
   add_configurations(study, answer, page);
   add_classes(study, page);
   add_platforms(study.platforms, page);
@@ -411,6 +469,7 @@ json study_chart_data(const Study& study) {
   for (const StudyResult* own : study.worked())
     drawn[own->name] = {{"curve", write_fields(own->curve)},
                         {"interval", write_fields(own->intervals.throughput)},
+                        {"bytes_per_sample", own->bytes_per_sample.sent + own->bytes_per_sample.received},
                         {"target", own->experiment.target_accuracy},
                         {"is_sequential", own->experiment.sync.algorithm == "sequential"}};
   return {{"configurations", std::move(drawn)},
@@ -434,7 +493,7 @@ Table configurations_table(const Study& study) {
        {"Speed-up", times_at(&StudyResult::speed_up)},
        {"Local steps per exchange", exchange_at(&Exchanges::steps)},
        {"Exchanges", exchange_at(&Exchanges::count)},
-       {"Mean staleness", exchange_at(&Exchanges::staleness)},
+       {"Mean staleness", staleness_cell},
        {"Best accuracy",
         [](const StudyResult& own) { return Cell(three_digits(value_or_nan(own.best_accuracy))); }},
        {"Best top-5 accuracy",

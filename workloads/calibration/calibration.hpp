@@ -42,7 +42,7 @@ struct CalibrationSetting {
   std::vector<std::int64_t> all_reduce_bytes;
   /// All-reduces of the jobs whose times will be predicted. Each is measured in its exact size, whatever its
   /// duration, up to 512 MiB together; and all of a series together, as in a step. With fewer ranks than all
-  /// workers: once among the first ranks, and among others drawn anew each time.
+  /// workers: once among the first ranks, and among others, which are drawn each time.
   std::vector<AllReduceSeries> all_reduce_series = {};
   /// Largest message that the transport sends before its receive is posted. Stored in the profile.
   std::int64_t eager_bytes = std::numeric_limits<std::int64_t>::max();

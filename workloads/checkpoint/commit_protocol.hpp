@@ -159,7 +159,7 @@ class WrittenParts {
     std::vector<Part> parts = {};
     std::optional<std::int64_t> complete = {};  ///< the last complete one, if one was looked for and found
   };
-  /// Takes out the old ones (commits_to_remove). `is_complete`: as far as this rank knows.
+  /// Takes out the old ones (commits_to_remove). `is_complete`: by what this rank knows.
   Old take_old(const KeepRule& rule, const std::function<bool(std::int64_t)>& is_complete);
 
   friend auto operator<=>(const WrittenParts&, const WrittenParts&) = default;

@@ -5,7 +5,7 @@
 namespace tandem {
 namespace {
 
-/// The first commit of a span always stays, so those that are left tell which it was.
+/// The first commit of a span always stays, so the remaining ones show which it was.
 bool is_first_of_span(std::span<const std::int64_t> written, std::size_t index, std::int64_t every) {
   const std::int64_t span = written[index] / every;
   return span > 0 && (index == 0 || written[index - 1] / every < span);

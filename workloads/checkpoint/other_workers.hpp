@@ -1,5 +1,5 @@
 // How a job continues from a checkpoint that other workers wrote. What all workers have in common is kept.
-// What a worker that is gone knew alone is dropped. The samples of the epoch are dealt anew.
+// What only a departed worker knew is dropped. The samples of the epoch are dealt again.
 #pragma once
 
 #include <optional>
@@ -28,7 +28,7 @@ void count_for_other_workers(const Job& job, SavedState& state);
 /// The state of a worker from that of one of the interrupted job. Pre: as before; workers continue.
 SavedState state_from_other_workers(const Job& job, int index);
 
-/// Changes `state`, of a worker without servers, for samples that are dealt anew when the job begins. Pre:
+/// Changes `state`, of a worker without servers, for samples that are dealt again when the job begins. Pre:
 /// job.resume()->deals_anew.
 void begin_with_new_deal(const Job& job, SavedState& state);
 

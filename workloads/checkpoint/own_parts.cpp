@@ -67,7 +67,7 @@ std::optional<protocol::Stored> OwnParts::take_stored(bool waits) {
                           .blocked = blocked_};
 }
 
-/// As far as this rank knows, where it cannot see all parts.
+/// By what this rank knows, if it cannot see all parts.
 bool OwnParts::is_complete(std::int64_t round, std::int64_t counted) const {
   // Other workers may have written it.
   if (job_.is_restarted() && round == job_.resume()->round) return true;

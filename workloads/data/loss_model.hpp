@@ -13,7 +13,7 @@ namespace tandem {
 
 /// The losses after epoch `epoch` (from 0): each sample has a difficulty, drawn from an exponential
 /// distribution whose mean is the loss of a uniform guess among ten classes; losses fall as 1 / sqrt(1 +
-/// epoch), and differ from that by a log-normal factor (sigma 0.5) drawn anew in each epoch.
+/// epoch), and differ from that by a log-normal factor (sigma 0.5) drawn in each epoch.
 inline void modelled_losses(std::uint64_t seed, std::int64_t epoch, std::span<float> losses) {
   constexpr double of_a_guess = 2.302585, deviation = 0.5;
   Rng difficulty = Rng::stream(seed, "difficulty");

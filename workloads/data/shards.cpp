@@ -109,7 +109,7 @@ void check_header(const StorageFile& archive, std::int64_t offset, Bytes size) {
   if (*found != size) fail(archive.path(), expected, fmt::format("one of {} bytes", found->count()));
 }
 
-/// The first and the last sample of each archive; the checksums tell of the others when they are read.
+/// The first and the last sample of each archive; checksums verify the others when they are read.
 void check_headers(OpenShards& files, const ShardIndex::Part& part) {
   for (std::size_t i = 0; i < part.shards.size(); ++i) {
     const bool first = i == 0 || part.shards[i - 1] != part.shards[i];

@@ -26,7 +26,7 @@ struct TraceFormat {
 /// Those of libCacheSim: text (txt, csv), records (binary, oracleGeneral, oracleGeneralOpNS, lcs, vscsi,
 /// twr), and auto: by the name of the file. Files that end in .zst are unpacked on the way.
 const std::vector<std::string>& trace_types();
-/// The type that the file's name tells. Errors: ConfigError.
+/// The type, by the file's name. Errors: ConfigError.
 std::string trace_type_of(const std::string& path);
 
 /// Ids that are no numbers are hashed.

@@ -99,7 +99,7 @@ RecordLayout layout_of_old_lcs(const std::string& begin) {
   return layout;
 }
 
-/// The header of 8,192 bytes: the version tells the layout.
+/// The header of 8,192 bytes: the version determines the layout.
 RecordLayout layout_of_lcs(const std::string& begin) {
   if (begin.size() < 16 || value_at<std::uint64_t>(begin.data()) != lcs_magic)
     throw ConfigError("expected the start mark of type lcs, found other bytes");

@@ -7,7 +7,7 @@
 
 namespace tandem {
 
-/// The bench of rank 0, which tells the other ranks what to do and takes part itself. One for a world, until
+/// The bench of rank 0, which sends commands to the other ranks and takes part itself. One for a world, until
 /// its destruction, which ends `serve_traffic` of the others. Pre: flows are between ranks of the world.
 class TrafficBench final : public discovery::Bench {
  public:

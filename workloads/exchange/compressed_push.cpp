@@ -74,9 +74,9 @@ Slice PushCompressor::message(std::size_t shard, std::size_t index) {
   return {Bytes(piece.bytes), piece.message.empty() ? nullptr : piece.message.data()};
 }
 
-void PushCompressor::take_back(std::size_t shard) {
+void PushCompressor::take_back(std::size_t shard, int buckets) {
   for (Piece& piece : pieces_[shard])
-    if (piece.feedback) piece.feedback->take_back();
+    if (piece.feedback && piece.extent.bucket < buckets) piece.feedback->take_back();
 }
 
 void PushCompressor::serialise(StateArchive& state) {

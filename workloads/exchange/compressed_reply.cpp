@@ -212,27 +212,39 @@ Slice ReplyDecoder::slot(std::size_t shard, std::size_t index) {
   return {Bytes(of.pieces[index].longest), of.messages->message(index).data};
 }
 
-Bytes ReplyDecoder::values(int bucket, const std::vector<bool>& shards) const {
+void ReplyDecoder::begin_anew() {
+  for (Shard& shard : shards_) shard.sends_whole = brings_differences_;
+}
+
+void ReplyDecoder::on_reply(std::size_t shard, int version, bool brings) {
+  Shard& of = shards_[shard];
+  of.has_sent = brings && !of.sends_whole;
+  of.version = version;
+  if (brings) of.sends_whole = false;
+}
+
+bool ReplyDecoder::has_message() const { return std::ranges::any_of(shards_, &Shard::has_sent); }
+
+Bytes ReplyDecoder::values(int bucket) const {
   Bytes sum{0};
-  for (std::size_t shard = 0; shard < shards_.size(); ++shard)
-    for (const ReplyPiece& piece : shards_[shard].pieces)
-      if (shards[shard] && piece.extent.bucket == bucket) sum += Bytes(piece.extent.parameters * 4);
+  for (const Shard& shard : shards_)
+    for (const ReplyPiece& piece : shard.pieces)
+      if (shard.has_sent && piece.extent.bucket == bucket) sum += Bytes(piece.extent.parameters * 4);
   return sum;
 }
 
-Kernel ReplyDecoder::decode(Replica& replica, int bucket, const std::vector<bool>& shards,
-                            std::span<const int> versions) {
+Kernel ReplyDecoder::decode(Replica& replica, int bucket) {
   if (!replica.has_values()) return {};
-  return [this, &replica, bucket, shards, versions = std::vector(versions.begin(), versions.end())] {
-    for (std::size_t shard = 0; shard < shards_.size(); ++shard)
-      for (std::size_t index = 0; index < shards_[shard].pieces.size() && shards[shard]; ++index)
-        if (const ReplyPiece& piece = shards_[shard].pieces[index]; piece.extent.bucket == bucket)
-          decode(replica, piece, shards_[shard], index, number_of_reply(versions[shard]));
+  return [this, &replica, bucket] {
+    for (Shard& shard : shards_)
+      for (std::size_t index = 0; index < shard.pieces.size() && shard.has_sent; ++index)
+        if (shard.pieces[index].extent.bucket == bucket)
+          decode_piece(replica, shard.pieces[index], shard, index);
   };
 }
 
-void ReplyDecoder::decode(Replica& replica, const ReplyPiece& piece, Shard& shard, std::size_t index,
-                          std::int64_t number) {
+void ReplyDecoder::decode_piece(Replica& replica, const ReplyPiece& piece, Shard& shard, std::size_t index) {
+  const std::int64_t number = number_of_reply(shard.version);
   const ShardPiece& extent = piece.extent;
   const auto memory = shard.messages->memory(index);
   const auto message = memory.first(static_cast<std::size_t>(piece.codec->bytes_of(memory)));
@@ -252,10 +264,11 @@ void ReplyDecoder::decode(Replica& replica, const ReplyPiece& piece, Shard& shar
   shard.messages->set_bytes(index, std::ssize(message) + static_cast<std::int64_t>(statistics.size_bytes()));
 }
 
-std::int64_t ReplyDecoder::bytes(std::size_t shard) const {
+std::int64_t ReplyDecoder::bytes() const {
   std::int64_t sum = 0;
-  for (std::size_t index = 0; index < shards_[shard].pieces.size(); ++index)
-    sum += shards_[shard].messages->message(index).size.count();
+  for (const Shard& shard : shards_)
+    for (std::size_t index = 0; index < shard.pieces.size() && shard.has_sent; ++index)
+      sum += shard.messages->message(index).size.count();
   return sum;
 }
 

@@ -118,25 +118,33 @@ class ReplyDecoder {
   /// Pre: the plan compresses replies.
   ReplyDecoder(const ExchangePlan& exchange, bool has_values, ComputeDevice& device);
 
-  /// A message is a difference: without a model that the server knows, the worker gets all of it.
-  bool brings_differences() const { return brings_differences_; }
+  /// The servers do not know the model of this worker: where messages are differences, the next reply of each
+  /// is all of it, uncompressed.
+  void begin_anew();
+  /// The shard's next reply is a message.
+  bool expects_message(std::size_t shard) const { return !shards_[shard].sends_whole; }
   /// Where the message of the shard's piece of this index is received.
   Slice slot(std::size_t shard, std::size_t index);
-  /// Bytes of the trained elements of a bucket's pieces in these shards.
-  Bytes values(int bucket, const std::vector<bool>& shards) const;
-  /// The bucket's part of the replies of these shards becomes part of the model, or is the mean. `versions`:
-  /// of the replies, by shard.
-  Kernel decode(Replica& replica, int bucket, const std::vector<bool>& shards, std::span<const int> versions);
-  /// Of the shard's last reply. Pre: it is decoded, or messages have one length, or math is modelled.
-  std::int64_t bytes(std::size_t shard) const;
+  /// The shard has replied with this version. `brings`: the model, or the mean; otherwise it brings nothing.
+  void on_reply(std::size_t shard, int version, bool brings);
+  /// A message has arrived with the last reply of some shard.
+  bool has_message() const;
+  /// Bytes of the trained elements of a bucket in the last messages.
+  Bytes values(int bucket) const;
+  /// The bucket's part of the last messages becomes part of the model, or is the mean.
+  Kernel decode(Replica& replica, int bucket);
+  /// Of the last messages. Pre: they are decoded, or messages have one length, or math is modelled.
+  std::int64_t bytes() const;
 
  private:
   struct Shard {
     std::vector<ReplyPiece> pieces;
     std::unique_ptr<ReplyMessages> messages;
+    bool sends_whole = false;  ///< the model, with its next reply
+    bool has_sent = false;     ///< a message, with its last reply
+    int version = 0;           ///< of that
   };
-  void decode(Replica& replica, const ReplyPiece& piece, Shard& shard, std::size_t index,
-              std::int64_t number);
+  void decode_piece(Replica& replica, const ReplyPiece& piece, Shard& shard, std::size_t index);
 
   ComputeDevice& device_;
   bool brings_differences_;

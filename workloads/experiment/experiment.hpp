@@ -60,6 +60,7 @@ struct Experiment {
     std::vector<std::string> measured_buckets;
     Seconds measured_update{0};  ///< of the optimiser and all else after the exchange; 0: estimated
     Seconds measured_host{0};    ///< in which the processor launches a step; the same before every device
+    Bytes measured_buffers{0};   ///< that the first worker sends to all before each forward pass
     std::string measured_on;     ///< a device of the catalogue; empty: that of the first worker
     /// Devices take the times that the user measured, or times scaled from them.
     bool has_measured_times() const {
@@ -128,7 +129,7 @@ struct Experiment {
     StoreAccess store = StoreAccess::served;
     BadSample bad_sample = BadSample::stop;
     BackgroundReads background = BackgroundReads::idle;
-    int loaders = 0;         ///< that read beside demand, without pause; 0: `background` says when
+    int loaders = 0;         ///< that read concurrently with demand, without pause; 0: `background` says when
     bool keep = false;       ///< a cache node that returns still has its disk tier
     bool shared = false;     ///< shares cache nodes and stores with other jobs that have it
     int decode_threads = 1;  ///< of each worker
@@ -209,6 +210,7 @@ struct Experiment {
     std::string provisioning = "same";  ///< of provisioning::catalog(): where machines are requested
     std::map<std::string, OptionValue> provisioning_options;
     int least = 1;       ///< workers; the job waits while it has fewer
+    int most = 0;        ///< workers at a time; 0: as many as the job begins with, otherwise it may grow
     Seconds give_up{0};  ///< limit of that wait, not divided by time_scale; 0: none
     int restarts = 10;   ///< limit for a job
     Seconds launch{0};   ///< until the ranks of a restarted job are ready; 0: as the profile measured

@@ -29,7 +29,7 @@ class BackwardGraph {
   /// depend on it.
   std::ptrdiff_t position_of(const at::Tensor& trained) const;
 
-  /// Does some work. If it fails, may do it once more.
+  /// Does some work. If it fails, may do it again.
   using Attempt = std::function<void(const std::function<void()>& work)>;
   /// Continues the backward pass through `last`, each operation by `attempt`. Returns the gradients that are
   /// then complete.

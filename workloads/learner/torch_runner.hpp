@@ -29,10 +29,10 @@ class TorchRunner {
   void compute(std::int64_t images, const std::function<void()>& work) const;
   /// Does `work`, which may lack memory for this many images.
   void within_memory(std::int64_t images, const std::function<void()>& work) const;
-  /// Whether a pass that lacks memory may be computed once more.
+  /// Whether a pass that lacks memory may be computed again.
   bool may_try_twice() const { return !compute_device_.is_host(); }
   /// Runs `work`. If it lacks memory, or may lack it, frees the memory that libtorch keeps for later
-  /// tensors, and runs it once more. `undo` releases and restores the state of the first attempt. Pre: the
+  /// tensors, and runs it again. `undo` releases and restores the state of the first attempt. Pre: the
   /// input of `work` is unchanged when it fails. Only libtorch's own allocations use the memory that it
   /// keeps, not those of its libraries.
   void try_twice(

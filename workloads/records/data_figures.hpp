@@ -46,7 +46,7 @@ struct LocalBound {
   double bytes = 0.0;
   bool one_visit = true;  ///< no node was asked for a sample twice in an epoch: capacity / bytes of requests
   /// What nodes deliver on average that do not know their next requests, if each epoch deals all samples to
-  /// several nodes anew: capacity / bytes of the data set. None otherwise.
+  /// several nodes again: capacity / bytes of the data set. None otherwise.
   std::optional<double> oblivious = {};
 };
 /// The bound of the cold epoch, or of the later ones. None if it does not hold or is not known: with reads

@@ -11,7 +11,7 @@ namespace {
 
 // A text is a list of numbers. Each number is written in digits of 5 bits, the lowest first; all but the last
 // have bit 5 set, and each is one of these letters. A number is twice the distance to the id before (0: the
-// same id once more; the first id is its distance to -1), or 1, which announces a run: the next number says
+// same id again; the first id is its distance to -1), or 1, which announces a run: the next number says
 // how many ids follow of which each is the successor of the one before.
 constexpr std::string_view id_letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+-";
 constexpr std::uint64_t id_digit = 32;

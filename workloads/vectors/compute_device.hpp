@@ -48,7 +48,7 @@ class ComputeDevice {
   virtual std::byte* allocate_pinned(std::size_t bytes) = 0;
   virtual void release_pinned(std::byte* memory) noexcept = 0;
   /// `free_cache` frees what another user of the device's memory keeps unused. It is called when memory is
-  /// insufficient; the allocation is then tried once more.
+  /// insufficient; the allocation is then tried again.
   void on_shortage(std::function<void()> free_cache) { free_cache_ = std::move(free_cache); }
   /// Calls it, for a library that lacks memory of the device. False if there is no such function.
   bool free_cache() const {

@@ -1,5 +1,5 @@
 // Locality-aware loading (Yang, Cong, HiPC 2019). Each node keeps the samples of its first list that fit.
-// The samples of a step's batches are divided anew: each node delivers those that it keeps, and the rest is
+// The samples of a step's batches are divided again: each node delivers those that it keeps, and the rest is
 // dealt to the nodes that have too few. The samples of a step stay the same; only the nodes that deliver
 // them change.
 #include <algorithm>

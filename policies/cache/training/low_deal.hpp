@@ -1,6 +1,7 @@
-// Which node delivers which samples of low importance in an epoch. The lists deal samples anew in each epoch;
-// a package pays only while its samples are wanted at the node that reads it. As such samples replace each
-// other, each has a home, the same in every epoch, and is delivered there as far as the node's list has room.
+// Which node delivers which samples of low importance in an epoch. The lists deal samples again in each
+// epoch; a package pays only while its samples are wanted at the node that reads it. As such samples replace
+// each other, each has a home, the same in every epoch, and is delivered there while the node's list has
+// room.
 #pragma once
 
 #include <algorithm>

@@ -66,7 +66,7 @@ Minimum nelder_mead(const Function& function, const std::vector<double>& start, 
 
 }  // namespace detail
 
-/// From `start`, begun anew until that no longer helps, because a simplex can collapse too early. `step`: the
+/// From `start`, restarted until that no longer helps, because a simplex can collapse too early. `step`: the
 /// expected distance. Pre: the function is finite at `start`.
 template <class Function>
 Minimum minimise(const Function& function, const std::vector<double>& start, double step) {

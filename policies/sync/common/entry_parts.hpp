@@ -73,6 +73,18 @@ Factory gradients_answered_at_once() {
   return make;
 }
 
+/// Stops steps whose gradients would be dropped.
+inline OptionSpec cancel_option() {
+  return {.name = "cancel",
+          .summary = "stop the steps whose gradients would be dropped, instead of finishing them",
+          .default_value = false};
+}
+/// The same factory for an algorithm that has a cancel_option.
+inline Factory with_cancel(Factory make) {
+  make.cancels = [](const Options& options) { return options.boolean("cancel"); };
+  return make;
+}
+
 /// A number of gradients or updates whose default is the number of workers.
 inline OptionSpec count_option(const std::string& name, const std::string& summary) {
   return {.name = name,

@@ -1,7 +1,7 @@
 // D-PSGD, decentralised parallel SGD (Lian et al., NIPS 2017). No server and no all-reduce: in every step,
 // each worker averages its model with those of its neighbours in a graph. With a global average every
 // `global_every` steps it is Gossip-PGA (Chen et al., ICML 2021). When workers leave or join, the graph is
-// made anew over those present.
+// made again over those present.
 #include <numeric>
 #include <string>
 

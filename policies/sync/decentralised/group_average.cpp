@@ -1,4 +1,4 @@
-// Partial all-reduce: after each step, workers average their models in random groups, which are drawn anew in
+// Partial all-reduce: after each step, workers average their models in random groups, which are drawn in
 // each round. It is Prague (Luo et al., ASPLOS 2020) without conflict detection: the groups of a round are
 // disjoint. An order of all workers is drawn in each round, and those present are divided in that order, so
 // the draws do not depend on who has left; the last group may be smaller then.

@@ -1,7 +1,7 @@
 // ESync (Li et al., "ESync: Accelerating Intra-Domain Federated Learning in Heterogeneous Data Centers", IEEE
 // TSC 2022). While the slowest worker takes one local step, every other worker takes as many as fit into that
 // time; then all workers average the changes of their models. A coordinator (the first server, or a rank of
-// its own over an all-reduce) tells each worker when it is ready to exchange.
+// its own over an all-reduce) notifies each worker when it should exchange.
 //
 // "esync-published" asks before each local step and waits for the answer, which before the first one is
 // always no; the durations that it reports are without the loading of samples. It differs from the published

@@ -1,8 +1,8 @@
-// LB-BSP, load-balanced BSP (Chen et al., SoCC 2020). BSP whose global batch is divided anew after each round
-// so that all workers finish at the same time: in proportion to their speeds, or by a line of step time over
-// batch that is fitted for each worker. Each gradient counts by its batch. When workers have left or joined,
-// the batch is divided anew after the round; what was known of the speed of a worker that left is forgotten.
-// The paper also predicts the speed of processors from their load, which no event here carries.
+// LB-BSP, load-balanced BSP (Chen et al., SoCC 2020). BSP whose global batch is divided again after each
+// round so that all workers finish at the same time: in proportion to their speeds, or by a line of step time
+// over batch that is fitted for each worker. Each gradient counts by its batch. When workers have left or
+// joined, the batch is divided again after the round; what was known of the speed of a worker that left is
+// forgotten. The paper also predicts the speed of processors from their load, which no event here carries.
 #include <algorithm>
 #include <cstddef>
 #include <utility>

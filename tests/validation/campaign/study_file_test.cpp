@@ -29,7 +29,8 @@ class Studies : public testing::SuiteFile {
 
 TEST_F(Studies, ExtendTheirSuite) {
   const Suite suite = load(
-      "study:\n  about: what is\n    asked\n  baseline: asp\n  knee: 0.25\n  stall: 0.05\n  operations: "
+      "study:\n  about: what is\n    asked\n  baseline: asp\n  decides: cost\n  knee: 0.25\n  stall: 0.05\n  "
+      "operations: "
       "false\n  notes: "
       "[one, two]\n"
       "  reading: {every: 5, mean: 10, start: 0.1}\n"
@@ -38,6 +39,7 @@ TEST_F(Studies, ExtendTheirSuite) {
   const StudySection& study = suite.study;
   EXPECT_EQ(study.about, "what is asked");
   EXPECT_EQ(study.baseline, "asp");
+  EXPECT_EQ(study.decides, "cost");
   EXPECT_EQ(study.knee, 0.25);
   EXPECT_EQ(study.stall, 0.05);
   EXPECT_FALSE(study.operations);
@@ -83,6 +85,7 @@ TEST_F(Studies, ErrorsNameTheirLine) {
   refuses("study:\n  knee: 0.5\n  knee: 0.4\n", "study.yaml:5", "key 'study.knee': expected once");
   refuses("study: {knee: 0}\n", "study.yaml:3", "expected a number > 0 and <= 1");
   refuses("study: {knee: 1.5}\n", "study.yaml:3", "expected a number > 0 and <= 1, like 0.5, found '1.5'");
+  refuses("study: {decides: costs}\n", "study.yaml:3", "did you mean 'cost'?");
   refuses("study: {operations: perhaps}\n", "study.yaml:3", "expected true or false");
   refuses("study: {notes: text}\n", "study.yaml:3", "expected a list of texts");
   refuses("study: {reading: {every: 0}}\n", "study.yaml:3", "expected an integer >= 1, found '0'");
@@ -149,7 +152,7 @@ TEST_P(ShippedStudies, LoadAndResolve) {
 INSTANTIATE_TEST_SUITE_P(All, ShippedStudies,
                          ::testing::Values("esync_paper.yaml", "stragglers.yaml", "scale.yaml",
                                            "checkpoint.yaml", "recovery.yaml", "sharding.yaml",
-                                           "icache_lab_accuracy.yaml"));
+                                           "icache_lab_accuracy.yaml", "spot.yaml", "cm_dare.yaml"));
 
 /// The file contains only published figures: Table 1 of ESync, one speed-up per network.
 TEST(EsyncStudy, HasTheSixPublishedSpeedUps) {

@@ -14,6 +14,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::made_configuration;
 using testing::made_study;
+using ::testing::Not;
 using testing::placed;
 using Coordinates = std::vector<std::pair<std::string, std::string>>;
 
@@ -33,6 +34,16 @@ Answer answer_to(std::vector<StudyResult> configurations, const StudySection& se
 /// Below 0: it does not reach accuracy 0.8.
 StudyResult reaching(const std::string& algorithm, double time_s) {
   return placed(made_configuration({.algorithm = algorithm, .reached_s = time_s}), {});
+}
+
+/// On machines with prices, for a job whose machines may depart.
+StudyResult rented(const std::string& algorithm, double dollars, double time_s,
+                   const Coordinates& place = {}) {
+  StudyResult own = fast(algorithm, 100, place);
+  own.makespan_s = time_s;
+  own.membership = MembershipSummary{};
+  own.cost = CostSummary{.total = Money(static_cast<std::int64_t>(dollars * 1e6))};
+  return own;
 }
 
 /// Three repetitions.
@@ -107,6 +118,64 @@ TEST(Answer, SaysWhichVariantIsBestAndWhichAreEqual) {
        "quad is the fastest: throughput 100.0 samples/s. Next is lab with 50.00 samples/s."}};
   for (const auto& [what, configurations, text] : cases)
     EXPECT_EQ(answer_to(configurations).text, text) << what;
+}
+
+/// Cost decides where the study's file says so. Without it, cost is compared if a second of the job does not
+/// cost the same for all.
+TEST(Answer, ComparesCosts) {
+  const auto at = [](const char* workers) { return Coordinates{{"placement.worker_count", workers}}; };
+  const std::vector<Case> cases = {
+      {"one place",
+       {rented("on-demand", 80, 600), rented("spot", 22, 620), rented("restart", 27.5, 900)},
+       "spot is the cheapest: cost $22.00, 27.5 % of the cost of on-demand. Next is restart with $27.50."},
+      {"everywhere",
+       {rented("on-demand", 80, 600, at("4")), rented("spot", 20, 620, at("4")),
+        rented("on-demand", 90, 300, at("8")), rented("spot", 45, 310, at("8"))},
+       "In both cases spot is the cheapest: 25.0 % to 50.0 % of the cost of on-demand."},
+      {"the baseline is the cheapest everywhere",
+       {rented("on-demand", 10, 600, at("4")), rented("spot", 20, 620, at("4")),
+        rented("on-demand", 10, 300, at("8")), rented("spot", 15, 310, at("8"))},
+       "In both cases on-demand is the cheapest: the others cost 150 % to 200 % of that."},
+      {"no prices",
+       {fast("on-demand", 100), fast("spot", 50)},
+       "on-demand is the fastest: throughput 100.0 samples/s. Next is spot with 50.00 samples/s."}};
+  StudySection by_cost;
+  by_cost.baseline = "on-demand";
+  by_cost.decides = "cost";
+  for (const auto& [what, configurations, text] : cases)
+    EXPECT_EQ(answer_to(configurations, by_cost).text, text) << what;
+  EXPECT_THAT(answer_to(cases[1].configurations, by_cost).points,
+              ::testing::Contains("Of all places, spot is the cheapest at 4 workers: cost $20.00."));
+  EXPECT_THAT(answer_to(cases[3].configurations, by_cost).points.front(), HasSubstr("Not by cost"));
+  const auto measures = [&](const std::vector<StudyResult>& all) {
+    std::vector<std::string> keys;
+    for (const auto& measure : answer_to(all).measures) keys.push_back(measure.key);
+    return keys;
+  };
+  EXPECT_THAT(measures(cases[0].configurations), ElementsAre("makespan_s", "cost"));
+  EXPECT_THAT(measures({rented("bsp", 60, 600), rented("asp", 30, 300)}), ElementsAre("makespan_s"));
+}
+
+/// Seen: a cache with importance sampling called 2.1 times as fast, with a quarter of the samples left out.
+TEST(Answer, SaysWhoTrainsOnFewerSamples) {
+  const auto time_of = [](const char* variant, double time_s, std::int64_t samples) {
+    StudyResult own = rented(variant, 1, time_s);
+    own.samples = samples;
+    return own;
+  };
+  EXPECT_EQ(
+      answer_to({time_of("bsp", 10, 1000), time_of("importance", 5, 760)}).text,
+      "importance is the first to finish: time of the job 5.00 s, 2.00x as fast as bsp. Next is bsp with "
+      "10.0 s. Variants do not train on equally many samples: importance on 760, bsp on 1,000.");
+  EXPECT_THAT(answer_to({time_of("bsp", 10, 1000), time_of("asp", 5, 990)}).text, Not(HasSubstr("samples")));
+}
+
+TEST(Answer, DeviationsHaveNoDigitsThatTheirMeansLack) {
+  EXPECT_EQ(with_deviation("2.26", "0.000393"), "2.26 ± 0.00");
+  EXPECT_EQ(with_deviation("2.26", "9.3e-05"), "2.26 ± 0.00");
+  EXPECT_EQ(with_deviation("12.3", "0.0456"), "12.3 ± 0.0");
+  EXPECT_EQ(with_deviation("0.8677", "0.0055"), "0.8677 ± 0.0055");
+  EXPECT_EQ(with_deviation("1,010", "55"), "1,010 ± 55");
 }
 
 TEST(Answer, SaysWhichMeansAreOverFewerSeeds) {

@@ -20,6 +20,8 @@ bool works_over(const sync::Factory& algorithm, Route route) {
 
 bool is_synthetic(All all) { return all.experiment.workload.model == "synthetic"; }
 
+bool has_measured_buffers(All all) { return all.experiment.workload.measured_buffers > Bytes(0); }
+
 std::int64_t cosine_rounds(const Experiment& experiment) {
   return experiment.optimizer.cosine_rounds > 0 ? experiment.optimizer.cosine_rounds : experiment.stop.rounds;
 }
@@ -55,7 +57,9 @@ std::vector<Limit> of_models() {
        {{"workload.synthetic_tensors", "nothing", "workload.synthetic_tensors=[4MB,16kB]",
          [=](All all) { return has_tensors(all) && !is_synthetic(all); }},
         {"workload.measured_buckets", "nothing", "'workload.measured_buckets=[4MB 30ms]'",
-         [=](All all) { return has_measured_buckets(all) && !is_synthetic(all); }}}},
+         [=](All all) { return has_measured_buckets(all) && !is_synthetic(all); }},
+        {"workload.measured_buffers", "0", "workload.measured_buffers=200kB",
+         [](All all) { return has_measured_buffers(all) && !is_synthetic(all); }}}},
       {Kind::value,
        "a learner computes whole layers",
        {{"workload.bucket_rule", "layers where workload.math is real",
@@ -200,6 +204,18 @@ std::vector<Limit> of_exchanges() {
         {"sync.compress_replies", "false",
          "sync.compress_replies=true sync.compression=top-k sync.over=all-reduce",
          [](All all) { return compresses_replies(all) && !all.is_over(Route::server); }}}},
+      {Kind::unused,
+       "over {over} workers send no buffers before a step (sync.over)",
+       {{"workload.measured_buffers", "0", "workload.model=synthetic workload.measured_buffers=200kB",
+         [](All all) { return has_measured_buffers(all) && !all.is_over(Route::all_reduce); }}}},
+      {Kind::unused,
+       "workers of {algorithm} sum no gradients",
+       {{"workload.measured_buffers", "0",
+         "workload.model=synthetic workload.measured_buffers=200kB sync.over=all-reduce "
+         "sync.algorithm=local-sgd",
+         [](All all) {
+           return has_measured_buffers(all) && all.chosen.algorithm->payload != sync::Payload::gradient;
+         }}}},
       {Kind::unsupported,
        "the server of {algorithm} decides about whole pushes (servers of {algorithms_by_key} also about each "
        "bucket)",
@@ -210,13 +226,6 @@ std::vector<Limit> of_exchanges() {
        "all",
        {{"sync.overlap", "none or backward", "sync.exchange=by-key sync.overlap=both",
          [=](All all) { return exchanges_by_key(all) && overlaps_forward(all); }}}},
-      {Kind::unused,
-       "the library chooses its own ways (sync.collective is native)",
-       {{"sync.rings", "1", "sync.rings=2 sync.collective=native sync.over=all-reduce",
-         [](All all) {
-           const auto& sync = all.experiment.sync;
-           return all.is_over(Route::all_reduce) && sync.rings > 1 && sync.collective == native_all_reduce;
-         }}}},
   };
 }
 
@@ -263,6 +272,32 @@ std::vector<Limit> of_compressions() {
        {{"sync.compression", "none", "sync.compression=top-k sync.algorithm=d-psgd sync.over=peers",
          [](All all) {
            return all.chosen.compresses() && all.chosen.algorithm->payload == sync::Payload::model;
+         }}}},
+  };
+}
+
+/// Of the all-reduce of a library, which has no schedule.
+std::vector<Limit> of_native_sums() {
+  const auto is_native = [](All all) {
+    return all.is_over(Route::all_reduce) && all.experiment.sync.collective == native_all_reduce;
+  };
+  const auto names_algorithm = [](All all) {
+    return all.experiment.physics.all_reduce != LibraryAlgorithm::automatic;
+  };
+  return {
+      {Kind::unused,
+       "the library chooses its own ways (sync.collective is native)",
+       {{"sync.rings", "1", "sync.rings=2 sync.collective=native sync.over=all-reduce",
+         [=](All all) { return all.experiment.sync.rings > 1 && is_native(all); }}}},
+      {Kind::unused,
+       "over {over} no library sums (sync.over)",
+       {{"physics.all_reduce", "auto", "physics.all_reduce=ring",
+         [=](All all) { return names_algorithm(all) && !all.is_over(Route::all_reduce); }}}},
+      {Kind::unused,
+       "messages of Tandem's own schedules sum, where sync.collective is not native",
+       {{"physics.all_reduce", "auto", "physics.all_reduce=ring sync.over=all-reduce sync.collective=ring",
+         [=](All all) {
+           return names_algorithm(all) && all.is_over(Route::all_reduce) && !is_native(all);
          }}}},
   };
 }
@@ -415,8 +450,8 @@ std::vector<Limit> of_runs() {
 const std::vector<Limit>& limits_of_training() {
   static const std::vector<Limit> all = [] {
     std::vector<Limit> limits;
-    for (const auto& part : {of_models(), of_measured_times(), of_exchanges(), of_compressions(), of_ends(),
-                             of_optimizers(), of_runs()})
+    for (const auto& part : {of_models(), of_measured_times(), of_exchanges(), of_compressions(),
+                             of_native_sums(), of_ends(), of_optimizers(), of_runs()})
       limits.insert(limits.end(), part.begin(), part.end());
     return limits;
   }();

@@ -42,7 +42,7 @@ struct ResumePoint {
   bool has_state_of(int worker) const {
     return members.empty() || std::ranges::find(members, worker) != members.end();
   }
-  /// Sets the deals before the job that wrote the checkpoint, unless that job has dealt anew itself.
+  /// Sets the deals before the job that wrote the checkpoint, unless that job has dealt again itself.
   void continue_after(const std::vector<sampling::Deal>& earlier) {
     if (!deals_anew) deals = earlier;
   }

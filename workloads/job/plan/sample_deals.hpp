@@ -39,7 +39,7 @@ class SampleDeals {
   void continue_after(std::span<const sampling::Deal> deals);
   /// The deals before that of this job.
   const sampling::Deals& before() const { return before_; }
-  /// If workers leave and join, the samples that they have left are dealt anew. False if each worker has all
+  /// If workers leave and join, their remaining samples are dealt again. False if each worker has all
   /// samples.
   bool are_repeated() const { return lists_.exist() || !split_.replicates; }
   /// Visits the samples of a place in a later deal; the next function returns the rest of the lists there.

@@ -35,6 +35,7 @@ void ParameterServer::on_departed(int worker) {
     return ask_for_end();
   }
   members_.depart(worker);
+  cancels_.forget(worker);
   const auto push = lines_.disconnect(worker);
   const bool drops = recovery_.on_loss == LossRule::drop;
   if (push && !drops) {

@@ -91,7 +91,7 @@ std::string to_text(const WorkerDecision& decision) { return std::visit(Decision
 std::string to_text(const StepBeginDecision& decision) {
   const DecisionText text;
   return (decision.exchange ? text(*decision.exchange) : text(Continue{})) +
-         (decision.reports ? "; report" : "");
+         (decision.reports ? "; report" : "") + (decision.reports && decision.waits ? " and wait" : "");
 }
 
 }  // namespace tandem::sync

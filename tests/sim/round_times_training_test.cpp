@@ -85,20 +85,21 @@ TEST_F(RoundTimes, SspWithABound) {
   expect_starts(starts.at(1), {0.0, alone_s, 2 * alone_s, released_s, 2 * released_s, 3 * released_s});
 }
 
-/// After each step a worker asks and waits for the answer. The fast one exchanges after k steps, the first
-/// for which another one would end after the slow worker's step: without its questions after four, with them
-/// after three. The first round measures one step of each.
+/// Before each step, and after the last one, a worker asks and waits for the answer. The fast one exchanges
+/// after k steps, the first for which another one would end after the slow worker's step: without its
+/// questions after four, with them after three. The first round measures one step of each.
 TEST_F(RoundTimes, EsyncWithItsQuery) {
   constexpr double fast_s = 0.245, slow_s = 1.0, query_s = 2 * (alpha + note_s);
   int k = 1;
-  while ((k + 1) * fast_s + (k - 1) * query_s <= slow_s) ++k;
+  while ((k + 1) * fast_s + k * query_s <= slow_s) ++k;
   EXPECT_EQ(k, 3);
-  const double round_s = slow_s + query_s + (alpha + model_s) + (alpha + 2 * model_s);
+  const double round_s = slow_s + 2 * query_s + (alpha + model_s) + (alpha + 2 * model_s);
   const auto starts = starts_of("esync-published", {{"epsilon_s", 0.0}}, {slow_s, fast_s});
   expect_starts(starts.at(0), multiples_of(round_s, 4));
   std::vector<double> of_fast = {0.0};
   for (int round = 1; round < 4; ++round)
-    for (int step = 0; step < k; ++step) of_fast.push_back(round * round_s + step * (fast_s + query_s));
+    for (int step = 0; step < k; ++step)
+      of_fast.push_back(round * round_s + (step > 0 ? query_s : 0.0) + step * (fast_s + query_s));
   expect_starts(starts.at(1), of_fast);
 }
 

@@ -123,6 +123,7 @@ struct Worker {
   Model velocity;   ///< of its own steps
   Model payload;    ///< of the exchange
   int samples = 0;  ///< of the exchange
+  int steps = 0;    ///< of the exchange
   std::optional<Exchanging> exchange = {};
   std::size_t exchanges = 0;  ///< that have ended
   std::size_t replies = 0;    ///< in this exchange: shards that have answered
@@ -324,6 +325,7 @@ class Reexecution {
     }
     ++result_.gradients;
     worker.samples += static_cast<int>(step.samples.size());
+    ++worker.steps;
     if (begins_exchange(worker, true)) return;
     descend(worker);
     begins_exchange(worker, false);
@@ -354,7 +356,7 @@ class Reexecution {
   static void end_exchange(Worker& worker) {
     worker.exchange.reset();
     ++worker.exchanges;
-    worker.samples = 0;
+    worker.samples = worker.steps = 0;
   }
 
   // ---- Servers ----
@@ -394,7 +396,9 @@ class Reexecution {
 
   void accept(Shard& shard, Index from, double weight) {
     const double factor = factor_of_contribution();
-    const Model& payload = workers_.at(from).payload;
+    const Worker& worker = workers_.at(from);
+    const Model& payload = worker.payload;
+    if (rule_.weight) weight = rule_.weight(worker.samples, worker.steps);
     visit_elements(shard, [&](std::size_t i) { sum_[i] += weight * factor * payload[i]; });
     shard.weight += weight;
     shard.accepted.push_back({from, factor});

@@ -60,7 +60,7 @@ void CoordinatorClient::leave() {
 
 void CoordinatorClient::tell(const protocol::NoteOf<"pushes">& note) {
   if (!question_.empty()) context_.wait(question_);
-  question_ = protocol::send<"pushes">(context_, coordinator_, note);
+  question_ = protocol::send<"pushes">(context_, coordinator_, note, {}, bucket_);
 }
 
 void CoordinatorClient::report(const protocol::Push& so_far, int version) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <deque>
 #include <optional>
 
@@ -13,9 +14,11 @@ namespace tandem {
 
 class CoordinatorClient {
  public:
-  /// `hears_cancels`: the coordinator may stop steps.
-  CoordinatorClient(Context& context, Rank coordinator, bool hears_cancels = false)
-      : context_(context), coordinator_(coordinator), hears_cancels_(hears_cancels) {}
+  /// `bucket`: of the channel on which the coordinator expects this worker's notes. `hears_cancels`: the
+  /// coordinator may stop steps.
+  CoordinatorClient(Context& context, Rank coordinator, std::int32_t bucket = Channel::no_bucket,
+                    bool hears_cancels = false)
+      : context_(context), coordinator_(coordinator), bucket_(bucket), hears_cancels_(hears_cancels) {}
 
   /// Asks, and waits for the answer. `so_far`: the push that the worker would send now. `version`: of the
   /// model that it was computed on.
@@ -54,6 +57,7 @@ class CoordinatorClient {
 
   Context& context_;
   Rank coordinator_;
+  std::int32_t bucket_;
   bool hears_cancels_;
   Pending cancel_;      ///< the receive of the next one
   int cancelled_ = -1;  ///< newest version on which steps are stopped

@@ -7,6 +7,7 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "workloads/exchange/compressed_push.hpp"
+#include "workloads/exchange/compressed_reply.hpp"
 #include "workloads/exchange/coordinator_client.hpp"
 #include "workloads/exchange/exchange.hpp"
 #include "workloads/exchange/member_exchange.hpp"
@@ -33,7 +34,8 @@ class ServerExchange final : public Exchange, public MemberExchange {
         omits_known_models_(plan.replies_omit_known_models()),
         versions_(servers_.size(), 0),
         numbers_(servers_.size(), 0),
-        coordinator_(context, *roster.coordinator(), plan.cancels_steps()),
+        coordinator_(context, *roster.coordinator(), bucket_of_first_note(coordinating_),
+                     plan.cancels_steps()),
         receives_(servers_.size()) {
     for (std::size_t shard = 0; shard < servers_.size(); ++shard)
       receives_[shard].resize(layout_[shard].size());
@@ -46,6 +48,10 @@ class ServerExchange final : public Exchange, public MemberExchange {
     if (plan.compression() != nullptr)
       compressor_.emplace(plan, replica.has_values(), context.device(),
                           roster.assignment(context.rank()).index);
+    if (!plan.compresses_replies()) return;
+    decoder_.emplace(plan, replica.has_values(), context.device());
+    needs_whole_.assign(servers_.size(), false);
+    brought_message_.assign(servers_.size(), false);
   }
 
   void begin(const sync::Exchange& exchange) override {
@@ -86,8 +92,13 @@ class ServerExchange final : public Exchange, public MemberExchange {
       pull({});
     for (std::size_t shard = 0; shard < servers_.size(); ++shard)
       on_reply(protocol::unpack<protocol::Reply>(context_.wait(receives_[shard].back()).note), shard);
-    if (!defers_buckets_)
-      for (auto& of_shard : receives_) context_.wait_all(of_shard);
+    if (defers_buckets_) {
+      count_messages();
+      return result_;
+    }
+    for (auto& of_shard : receives_) context_.wait_all(of_shard);
+    for (int bucket = 0; bucket < replica_.buckets(); ++bucket) decode(bucket);
+    count_messages();
     return result_;
   }
 
@@ -96,6 +107,7 @@ class ServerExchange final : public Exchange, public MemberExchange {
       for (std::size_t index = 0; index < receives_[shard].size(); ++index)
         if (layout_[shard][index].bucket == bucket && !receives_[shard][index].empty())
           context_.wait(receives_[shard][index]);
+    decode(bucket);
   }
 
   void serialise(StateArchive& state) override {
@@ -103,6 +115,8 @@ class ServerExchange final : public Exchange, public MemberExchange {
       state.number("exchange.version." + std::to_string(shard), versions_[shard]);
     if (state.restores()) numbers_.assign(versions_.begin(), versions_.end());
     if (compressor_) compressor_->serialise(state);
+    // The server does not know which model the worker has now.
+    if (state.restores() && decoder_) needs_whole_.assign(servers_.size(), decoder_->brings_differences());
     if (state.restores()) coordinator_.begin_round(versions_[coordinating_]);
   }
 
@@ -148,7 +162,7 @@ class ServerExchange final : public Exchange, public MemberExchange {
         sends_.push_back(
             protocol::send<"push-pieces">(context_, servers_[shard], Slice{}, pieces[piece].bucket));
       sends_.push_back(protocol::send<"pushes">(context_, servers_[shard], protocol::Leave{}, {},
-                                                bucket_of_note(pieces, key.last).value()));
+                                                bucket_of_first_note(shard)));
     }
     context_.wait_all(sends_);
     sends_.clear();
@@ -199,6 +213,23 @@ class ServerExchange final : public Exchange, public MemberExchange {
     wait_progressing(compressed);
   }
 
+  /// The shard's next reply is a compressed message.
+  bool expects_message(std::size_t shard) const { return decoder_ && !needs_whole_[shard]; }
+
+  /// The bucket's messages have arrived.
+  void decode(int bucket) {
+    if (!decoder_ || std::ranges::count(brought_message_, true) == 0) return;
+    Pending decoded = context_.compute({.kind = Work::Kind::decompress,
+                                        .bucket = bucket,
+                                        .bytes = decoder_->values(bucket, brought_message_)},
+                                       decoder_->decode(replica_, bucket, brought_message_, versions_));
+    wait_progressing(decoded);
+  }
+  void count_messages() {
+    for (std::size_t shard = 0; shard < servers_.size() && decoder_; ++shard)
+      if (brought_message_[shard]) result_.bytes_received += decoder_->bytes(shard);
+  }
+
   /// The pieces of a bucket, as indices into those of the shard; without a bucket all of them.
   std::pair<std::size_t, std::size_t> range_of(std::size_t shard, std::optional<int> bucket) const {
     const ShardPieces& pieces = layout_[shard];
@@ -214,6 +245,11 @@ class ServerExchange final : public Exchange, public MemberExchange {
     if (piece + 1 == pieces.size()) return Channel::no_bucket;
     const int bucket = pieces[piece].bucket;
     return by_key_ && pieces[piece + 1].bucket != bucket ? std::optional(bucket) : std::nullopt;
+  }
+
+  /// Of the channel on which the server expects the next note of a worker between two exchanges.
+  std::int32_t bucket_of_first_note(std::size_t shard) const {
+    return bucket_of_note(layout_[shard], keys_of(layout_[shard], by_key_).front().last).value();
   }
 
   void send_push(int bucket) {
@@ -255,11 +291,13 @@ class ServerExchange final : public Exchange, public MemberExchange {
     for (std::size_t index = end; index-- > begin;) {
       const ShardPiece& piece = layout_[shard][index];
       const bool last = index + 1 == layout_[shard].size();
-      const Slice into = replica_.incoming(piece.flat_offset, piece.elements);
+      const bool is_message = expects_message(shard);
+      const Slice into =
+          is_message ? decoder_->slot(shard, index) : replica_.incoming(piece.flat_offset, piece.elements);
       receives_[shard][index] =
           last ? protocol::receive<"replies">(context_, servers_[shard], into)
                : protocol::receive<"reply-pieces">(context_, servers_[shard], into, piece.bucket);
-      result_.bytes_received += piece.bytes().count();
+      if (!is_message) result_.bytes_received += piece.bytes().count();
     }
   }
 
@@ -277,9 +315,9 @@ class ServerExchange final : public Exchange, public MemberExchange {
     }
   }
 
-  /// Exchanges one bucket after the other. The next one starts when the last one was answered, which needs
-  /// the pushes of all workers. Not during the backward pass: the answer replaces parameters that the pass
-  /// may still need. `finish` handles the notes of the replies.
+  /// Exchanges one bucket after the other. The next one starts when the last one was answered, which in
+  /// rounds needs the pushes of all workers. Not during the backward pass: the answer replaces parameters
+  /// that the pass may still need. `finish` handles the notes of the replies.
   void exchange_keys() {
     for (int bucket = 0; bucket < replica_.buckets(); ++bucket) {
       send_push(bucket);
@@ -290,8 +328,13 @@ class ServerExchange final : public Exchange, public MemberExchange {
   }
 
   void on_reply(const protocol::Reply& reply, std::size_t shard) {
-    if (omits_known_models_ && !joins_ && reply.version == versions_[shard])
+    const bool brings = !(omits_known_models_ && !joins_ && reply.version == versions_[shard]);
+    if (!brings && !expects_message(shard))
       for (const ShardPiece& piece : layout_[shard]) result_.bytes_received -= piece.bytes().count();
+    if (decoder_) {
+      brought_message_[shard] = brings && expects_message(shard);
+      if (brings) needs_whole_[shard] = false;
+    }
     versions_[shard] = reply.version;
     numbers_[shard] = number_of_push(numbers_[shard], reply.version);
     if (compressor_ && reply.dropped) compressor_->take_back(shard, ready_);
@@ -328,7 +371,10 @@ class ServerExchange final : public Exchange, public MemberExchange {
   std::vector<int> versions_;          ///< of the model's part, by shard: each counts its own updates
   std::vector<std::int64_t> numbers_;  ///< of the next push, by shard
   std::optional<PushCompressor> compressor_;
-  std::int32_t commit_round_ = 0;  ///< as the coordinator said last, for the other servers
+  std::optional<ReplyDecoder> decoder_;
+  std::vector<bool> needs_whole_;      ///< by shard: its next reply is the model, uncompressed
+  std::vector<bool> brought_message_;  ///< by shard: the last reply
+  std::int32_t commit_round_ = 0;      ///< as the coordinator said last, for the other servers
   CoordinatorClient coordinator_;
   sync::Payload payload_ = sync::Payload::gradient;
   protocol::Push push_;        ///< to the server to which it is being sent

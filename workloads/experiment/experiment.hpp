@@ -96,6 +96,7 @@ struct Experiment {
     std::map<std::string, OptionValue> options;  ///< of the algorithm, all resolved
     std::string compression = "none";            ///< of compression::catalog()
     std::map<std::string, OptionValue> compression_options;
+    bool compress_replies = false;  ///< of servers, too
     /// How the model is divided among server shards: a name of sharding::catalog(), and its options, all
     /// resolved.
     std::string sharding = "even";

@@ -190,9 +190,9 @@ std::vector<ExperimentKey> sync_keys() {
        "replies"},
       {KEY(sync.exchange),
        {},
-       "over a server, where all workers wait for each other - whole: all buckets (keys) at once; by-key: a "
-       "worker pushes the next bucket when the server has answered the last one, which it does when all "
-       "workers have pushed it"},
+       "over a server - whole: all buckets (keys) at once; by-key: a worker pushes the next bucket when the "
+       "server has answered the last one. The algorithm decides about each bucket on its own: servers that "
+       "wait for all workers answer when all have pushed the bucket"},
       {KEY(sync.collective), name_of(Names::collective),
        "all-reduce algorithm. Compressed messages that cannot be added are gathered around a ring, or by "
        "doubling where the algorithm does not work by rings"},
@@ -218,9 +218,14 @@ std::vector<ExperimentKey> sync_keys() {
        "ones"},
       {KEY(sync.options), {}, "options of the algorithm; see `tandem list sync`"},
       {KEY(sync.compression), name_of(Names::compression, "sync.compression_options"),
-       "compression of the gradients or model changes that workers send; servers send the model "
-       "uncompressed"},
+       "compression of the gradients or model changes that workers send; servers reply with the model "
+       "uncompressed, unless sync.compress_replies is true"},
       {KEY(sync.compression_options), {}, "options of the compression; see `tandem list compression`"},
+      {KEY(sync.compress_replies),
+       {},
+       "over a server: replies are compressed, too. A reply is then the change of the model since the "
+       "worker's version; what it lacks is part of the next reply. Where workers update their own models "
+       "(optimizer.update_at), it is the mean of the pushes, with the server's own error feedback"},
   };
 }
 

@@ -57,6 +57,14 @@ Factory gradients_by_arrival(Membership membership) {
           .membership = std::move(membership)};
 }
 
+/// The same, if each push is applied at once, and all alike.
+template <class Server>
+Factory gradients_applied_at_once(Membership membership) {
+  Factory make = gradients_by_arrival<Server>(std::move(membership));
+  make.decides_by_part = true;
+  return make;
+}
+
 /// The same, and every push is answered at once.
 template <class Server>
 Factory gradients_answered_at_once() {

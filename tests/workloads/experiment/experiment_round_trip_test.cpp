@@ -260,7 +260,10 @@ Experiment random_experiment(std::uint64_t seed, const std::string& platform) {
     experiment.sync.compression = "top-k";
     experiment.sync.compression_options["ratio"] = 0.001 + 0.9 * rng.uniform();
     experiment.sync.compression_options["error_feedback"] = rng.below(2) == 0;
+  } else {
+    experiment.sync.compress_replies = false;
   }
+  if (experiment.sync.compress_replies) experiment.sync.exchange = ExchangeUnit::whole;
   draw_policies_of_machines(rng, experiment);
   if (experiment.physics.ensemble < 4) experiment.physics.ensemble = 0;
   experiment.stop.rounds = 1;

@@ -162,6 +162,8 @@ std::vector<Limit> of_departures_in_place() {
          [](All all) {
            return in_place_over_server(all) && all.experiment.sync.exchange != ExchangeUnit::whole;
          }},
+        {"sync.compress_replies", "false", departs + "sync.compress_replies=true sync.compression=top-k",
+         [](All all) { return in_place_over_server(all) && all.experiment.sync.compress_replies; }},
         {"optimizer.update_at", "server", departs + "optimizer.update_at=workers",
          [](All all) {
            return in_place_over_server(all) && all.experiment.optimizer.update_at != UpdateSide::server;

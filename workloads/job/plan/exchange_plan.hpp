@@ -79,6 +79,15 @@ class ExchangePlan {
   const std::string& compression_name() const { return compression_->name; }
   const Options& compression_options() const { return compression_options_; }
   bool has_error_feedback() const { return compression::has_error_feedback(compression_options_); }
+  /// Over a server: replies are compressed as pushes are.
+  bool compresses_replies() const {
+    return route() == sync::Route::server && sync_.compress_replies && compression() != nullptr;
+  }
+  /// Such a reply is the difference between the model of the server and that of the worker. Otherwise it is a
+  /// mean, or a model in messages that lose nothing.
+  bool replies_bring_differences() const {
+    return compresses_replies() && servers_hold_model() && !compression()->is_exact;
+  }
   /// The setting for elements of the flat layout that a worker sends together. Pre: all are trained, and of
   /// one bucket.
   compression::Setting compression_setting(int worker, std::int64_t position, std::int64_t elements) const;

@@ -31,7 +31,7 @@ KeyCosts::Key cost_of(const ShardKey& key, const ModelDescription& description, 
   KeyCosts::Key cost{.tensors = tensors_in(pieces, description)};
   for (std::size_t piece = key.first; piece <= key.last; ++piece) {
     cost.push += model.pushes().slot(0, piece).size;
-    cost.reply += all[piece].bytes();
+    cost.reply += model.reply_size(piece);
   }
   return cost;
 }
@@ -233,7 +233,11 @@ void ParameterServer::decide(const sync::ServerEvent& event) {
 }
 
 void ParameterServer::carry_out(const sync::ServerDecisions& decisions) {
-  if (!decisions.empty()) model_.pushes().select(lines_.inbox().keys()[key_]);
+  const bool changes = std::ranges::any_of(decisions, [](const sync::ServerDecision& decision) {
+    return std::holds_alternative<sync::Accept>(decision) || std::holds_alternative<sync::Apply>(decision);
+  });
+  // An answer to a report does not touch the pushes of another key.
+  if (changes) model_.pushes().select(lines_.inbox().keys()[key_]);
   for (const auto& decision : decisions) {
     if (const auto* older = std::get_if<sync::Cancel>(&decision)) cancel(older->version);
     if (const auto* from = std::get_if<sync::Accept>(&decision)) updates_.accept(*from, is_last_key());
@@ -274,7 +278,8 @@ void ParameterServer::reply(const sync::Reply& decision) {
   if (!members_.is_present(worker)) return;
   updates_.make_room(worker);
   lines_.listen(worker);
-  lines_.set_model(worker, model_.hand_out(worker));
+  if (lines_.replies().brings_model(worker, progress_.version()))
+    lines_.set_reply(worker, updates_.hand_out(worker, progress_.version()));
   if (!is_last_key()) {
     do_stated_work(costs_.of_reply(key_));
     return lines_.reply(worker, std::nullopt);

@@ -140,7 +140,7 @@ void WorkerLines::send_pieces(int worker) {
   Line& to = line(worker);
   while (const auto piece = replies_.next_piece(worker)) {
     const bool is_last = *piece + 1 == model_.pieces().size();
-    const Slice slice = replies_.brings_model(worker) ? model_.slice(to.replied_model, *piece) : Slice{};
+    const Slice slice = replies_.brings_model(worker) ? model_.slice(to.handed_out, *piece) : Slice{};
     to.reply.push_back(
         is_last ? protocol::send<"replies">(context_, to.rank, replies_.note(worker), slice)
                 : protocol::send<"reply-pieces">(context_, to.rank, slice, model_.pieces()[*piece].bucket));
@@ -155,7 +155,7 @@ void WorkerLines::send_worked_on(int worker) {
 void WorkerLines::Line::finish_reply(Context& context) {
   context.wait_all(reply);
   reply.clear();
-  replied_model.reset();
+  handed_out = {};
 }
 
 void WorkerLines::send_deals(int worker, const DealBook::Message& deals) {

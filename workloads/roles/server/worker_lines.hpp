@@ -70,8 +70,8 @@ class WorkerLines {
 
   // ---- Replies ----
 
-  /// The pieces of the worker's next reply are of this model.
-  void set_model(int worker, Snapshot model) { line(worker).replied_model = std::move(model); }
+  /// The pieces of the worker's next reply are of this.
+  void set_reply(int worker, HandedOut reply) { line(worker).handed_out = std::move(reply); }
   /// The worker's reply follows.
   void send_deals(int worker, const DealBook::Message& deals);
   /// Sends the pieces that the worker has asked for. `note`: with the last key of a push.
@@ -103,7 +103,7 @@ class WorkerLines {
   struct Line : JoiningSlot {
     std::vector<Pending> pieces;  ///< receives of all pieces of a push but the last of its key
     std::vector<Pending> reply;   ///< sends of the model in flight
-    Snapshot replied_model;       ///< the model of these sends
+    HandedOut handed_out;         ///< what these send
     std::size_t replied_key = 0;
     Pending answer;
     bool is_withdrawn = false;  ///< the push whose note has arrived

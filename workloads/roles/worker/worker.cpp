@@ -145,12 +145,17 @@ void Worker::step() {
              .version = progress_.version()};
   record_.start = phase_start_ = context_.now();
   const UpdateTime began{progress_.round(), progress_.local_steps()};
-  const auto [during, reports] = decisions_.step_begins({progress_.local_steps()});
+  const auto [during, reports, waits] = decisions_.step_begins({progress_.local_steps()});
   if (during) {
     if (!plan_.overlaps_forward()) exchange_->begin(*during);
     end_phase(Phase::exchange);
   }
-  if (reports) exchange_->report(push_so_far());
+  if (reports && waits) {
+    exchange_->ask(push_so_far());
+    end_phase(Phase::query);
+  } else if (reports) {
+    exchange_->report(push_so_far());
+  }
   load();
   Pending launched = begin_launches();
   const Seconds loaded = context_.now();
@@ -307,7 +312,9 @@ void Worker::await_launches(Pending& launched) {
 }
 
 void Worker::decide() {
-  step_duration_ = context_.now() - record_.start;
+  const auto spent_in = [&](Phase phase) { return record_.phases[static_cast<std::size_t>(phase)]; };
+  step_duration_ = context_.now() - record_.start - spent_in(Phase::query);
+  if (plan_.algorithm().make.excludes_loading) step_duration_ -= spent_in(Phase::load);
   auto decision = decisions_.step_done({context_.now(), step_duration_, record_.samples,
                                         progress_.local_steps(), exchange_->coordinator_answer()});
   if (std::holds_alternative<sync::Ask>(decision)) {

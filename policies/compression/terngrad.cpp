@@ -12,7 +12,7 @@
 namespace tandem::compression {
 namespace {
 
-constexpr int bits = 2;
+constexpr int bits_of_ternary = 2;
 
 class TernGrad final : public Codec {
  public:
@@ -33,7 +33,7 @@ class TernGrad final : public Codec {
     const auto scales = message.subspan(static_cast<std::size_t>(codes_bytes()));
     const std::uint64_t seed = Rng::stream(seed_, "exchange", static_cast<std::uint64_t>(exchange)).next();
     std::uint64_t index = 0;
-    BitWriter codes(message, bits);
+    BitWriter codes(message, bits_of_ternary);
     for (std::size_t part = 0; part < stretch_.parts.size(); ++part) {
       const auto own = elements_of(stretch_.parts[part], values);
       const float scale = scale_of(own);
@@ -45,7 +45,7 @@ class TernGrad final : public Codec {
   void decode(std::span<const std::byte> message, std::int64_t, std::span<float> values) override {
     check_sizes(values.size(), stretch_.elements, message.size(), message_bytes());
     const auto scales = message.subspan(static_cast<std::size_t>(codes_bytes()));
-    BitReader codes(message, bits);
+    BitReader codes(message, bits_of_ternary);
     for (std::size_t part = 0; part < stretch_.parts.size(); ++part) {
       const auto scale = get<float>(scales, part);
       for (float& value : elements_of(stretch_.parts[part], values))
@@ -54,7 +54,7 @@ class TernGrad final : public Codec {
   }
 
  private:
-  std::int64_t codes_bytes() const { return packed_bytes(stretch_.elements, bits); }
+  std::int64_t codes_bytes() const { return packed_bytes(stretch_.elements, bits_of_ternary); }
 
   /// The largest magnitude after clipping. A value that is not finite is sent as it is, and so detected.
   float scale_of(std::span<const float> values) const {

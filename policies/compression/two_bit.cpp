@@ -9,7 +9,7 @@
 namespace tandem::compression {
 namespace {
 
-constexpr int bits = 2;
+constexpr int bits_of_step = 2;
 
 class TwoBit final : public Codec {
  public:
@@ -17,18 +17,18 @@ class TwoBit final : public Codec {
       : elements_(setting.stretch.elements),
         threshold_(static_cast<float>(setting.options.real("threshold"))) {}
 
-  std::int64_t message_bytes() const override { return packed_bytes(elements_, bits); }
+  std::int64_t message_bytes() const override { return packed_bytes(elements_, bits_of_step); }
 
   void encode(std::span<const float> values, std::int64_t, std::span<std::byte> message) override {
     check_sizes(values.size(), elements_, message.size(), message_bytes());
-    BitWriter codes(message, bits);
+    BitWriter codes(message, bits_of_step);
     for (const float value : values) codes.put(code_of(value));
   }
 
   void decode(std::span<const std::byte> message, std::int64_t, std::span<float> values) override {
     check_sizes(values.size(), elements_, message.size(), message_bytes());
     const float decoded[] = {0.0F, threshold_, -threshold_, std::numeric_limits<float>::quiet_NaN()};
-    BitReader codes(message, bits);
+    BitReader codes(message, bits_of_step);
     for (float& value : values) value = decoded[codes.get()];
   }
 

@@ -265,14 +265,14 @@ struct Factory {
   bool varies_batch = false;  ///< a reply may change the batch size of its worker
   bool uses_losses = false;   ///< decides by the losses of steps
   bool uses_done = false;     ///< decides by Push::done; shards agree on it unless time limits the job
+  /// With these options, the server may stop steps (Cancel); null: never.
+  bool (*cancels)(const Options&) = nullptr;
   /// On the server route, each part of the model can have a server's side of its own, though it decides by
   /// times: it applies pushes at once, all alike, or waits for all. Without this flag, sides that do not
   /// decide by times, or in lockstep, can.
   bool decides_by_part = false;
   /// Durations of local steps that workers report are without the loading of their samples.
   bool excludes_loading = false;
-  /// With these options, the server may stop steps (Cancel); null: never.
-  bool (*cancels)(const Options&) = nullptr;
   Membership membership = {};
 };
 

@@ -117,14 +117,14 @@ std::vector<Row> variants() {
   };
   for (const char* algorithm : {"asp", "k-sync", "easgd-async", "esync", "dc-asgd-mxnet"})
     add(algorithm, "OnTwoShards", use_two_shards);
+  for (const char* algorithm : {"k-sync", "k-batch-sync", "ringmaster"})
+    add(algorithm, "WithCancel", {}).options["cancel"] = true;
+  add("k-sync", "WithCancelOnTwoShards", use_two_shards).options["cancel"] = true;
   for (const char* algorithm : {"esync", "adacomm"})
     add(algorithm, "ByKeyOnTwoShards", [](Experiment& e) {
       use_two_shards(e);
       e.sync.exchange = ExchangeUnit::by_key;
     });
-  for (const char* algorithm : {"k-sync", "k-batch-sync", "ringmaster"})
-    add(algorithm, "WithCancel", {}).options["cancel"] = true;
-  add("k-sync", "WithCancelOnTwoShards", use_two_shards).options["cancel"] = true;
   add("bsp", "SteppingAtWorkers", [](Experiment& e) {
     use_two_shards(e);
     e.optimizer.update_at = UpdateSide::workers;

@@ -20,10 +20,6 @@ std::size_t aligned(std::size_t offset) {
   return (offset + alignment - 1) / alignment * alignment;
 }
 
-std::span<float> floats_of(const Slice& slice) {
-  return {reinterpret_cast<float*>(slice.data), static_cast<std::size_t>(slice.size.count()) / sizeof(float)};
-}
-
 }  // namespace
 
 PushCompressor::PushCompressor(const ExchangePlan& exchange, bool has_values, ComputeDevice& device,

@@ -12,7 +12,7 @@ namespace tandem {
 namespace {
 
 /// Messages begin where any device can read any element.
-constexpr std::size_t alignment = 64;
+constexpr std::size_t message_alignment = 64;
 
 /// Draws of a message are those of the pushes from which its version was made: the elements that all workers
 /// have sent are those that the reply brings.
@@ -44,10 +44,6 @@ std::span<T> part_of(std::span<T> shard, const ShardPiece& extent) {
                        static_cast<std::size_t>(extent.elements));
 }
 
-std::span<float> floats_of(const Slice& slice) {
-  return {reinterpret_cast<float*>(slice.data), static_cast<std::size_t>(slice.size.count()) / sizeof(float)};
-}
-
 }  // namespace
 
 // ---- Messages ----
@@ -57,7 +53,8 @@ ReplyMessages::ReplyMessages(std::span<const ReplyPiece> pieces, bool has_values
   for (const ReplyPiece& piece : pieces) {
     offsets_.push_back(bytes);
     lengths_.push_back(has_values ? piece.longest : piece.expected);
-    bytes += (static_cast<std::size_t>(piece.longest) + alignment - 1) / alignment * alignment;
+    bytes += (static_cast<std::size_t>(piece.longest) + message_alignment - 1) / message_alignment *
+             message_alignment;
   }
   offsets_.push_back(bytes);
   if (has_values) all_ = DeviceArray<std::byte>(device, bytes);

@@ -14,10 +14,10 @@ namespace tandem {
 
 class CoordinatorClient {
  public:
-  /// `hears_cancels`: the coordinator may stop steps. `bucket`: of the channel on which it expects this
-  /// worker's notes.
-  CoordinatorClient(Context& context, Rank coordinator, bool hears_cancels = false,
-                    std::int32_t bucket = Channel::no_bucket)
+  /// `bucket`: of the channel on which the coordinator expects this worker's notes. `hears_cancels`: the
+  /// coordinator may stop steps.
+  CoordinatorClient(Context& context, Rank coordinator, std::int32_t bucket = Channel::no_bucket,
+                    bool hears_cancels = false)
       : context_(context), coordinator_(coordinator), bucket_(bucket), hears_cancels_(hears_cancels) {}
 
   /// Asks, and waits for the answer. `so_far`: the push that the worker would send now. `version`: of the

@@ -47,8 +47,8 @@ class ServerExchange final : public Exchange, public MemberExchange {
         omits_known_models_(plan.replies_omit_known_models()),
         versions_(servers_.size(), 0),
         numbers_(servers_.size(), 0),
-        coordinator_(context, *roster.coordinator(), plan.cancels_steps(),
-                     bucket_of_first_note(layout_[coordinating_], by_key_)),
+        coordinator_(context, *roster.coordinator(), bucket_of_first_note(layout_[coordinating_], by_key_),
+                     plan.cancels_steps()),
         receives_(servers_.size()) {
     for (std::size_t shard = 0; shard < servers_.size(); ++shard)
       receives_[shard].resize(layout_[shard].size());

@@ -30,6 +30,12 @@ std::string machine_of(const Host& host) {
   return stated == host.properties.end() ? host.name : stated->second;
 }
 
+std::string property_of(const Host& host, const std::string& name) {
+  for (const auto& id : {name, "tandem:" + name})
+    if (const auto found = host.properties.find(id); found != host.properties.end()) return found->second;
+  return "";
+}
+
 bool alike(const Host& a, const Host& b) {
   return a.speed == b.speed && a.cores == b.cores && a.gpu == b.gpu && a.disks.empty() && b.disks.empty() &&
          a.properties == b.properties && a.device == b.device;

@@ -67,6 +67,9 @@ std::string ignored_speed(const Host& host);
 /// is one.
 std::string machine_of(const Host& host);
 
+/// The property of that name, else "tandem:" and that name, as of "region"; empty: the host has neither.
+std::string property_of(const Host& host, const std::string& name);
+
 /// Whether two hosts differ in their names alone. Hosts with disks are never alike, because the disks have
 /// names.
 bool alike(const Host& a, const Host& b);

@@ -73,6 +73,8 @@ void add_offer(Host& host, const std::string& folder) {
              {"tandem:price_date", offer->date},
              {"device", offer->device}})
       host.properties.try_emplace(name, value);
+    if (property_of(host, "region").empty() && !offer->region.empty())
+      host.properties.emplace("tandem:region", offer->region);
   }
   check_price(host);
   if (host.properties.contains("price_per_hour")) host.properties.try_emplace("tandem:machine", host.name);

@@ -11,12 +11,14 @@
 #include <set>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "platforms/csv_table.hpp"
 #include "platforms/description.hpp"
 #include "platforms/device_catalog.hpp"
 #include "platforms/embedded_tables.hpp"
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/options.hpp"
 
 namespace tandem::platforms {
 namespace {
@@ -50,6 +52,7 @@ class OffersReader {
     if (table_.has("price_per_device_hour"))
       table_.fail_header("one price, of the whole machine per hour (price_per_hour)",
                          "price_per_device_hour, too");
+    warn_of_unknown_columns();
   }
 
   Offers read() {
@@ -63,6 +66,37 @@ class OffersReader {
   }
 
  private:
+  void warn_of_unknown_columns() {
+    static const std::vector<std::string> known = {"provider",
+                                                   "region",
+                                                   "zone",
+                                                   "instance",
+                                                   "device",
+                                                   "count",
+                                                   "vcpus",
+                                                   "memory_gib",
+                                                   "network_gbps",
+                                                   "kind",
+                                                   "price_per_hour",
+                                                   "currency",
+                                                   "notice",
+                                                   "limit",
+                                                   "billing_step",
+                                                   "billing_minimum",
+                                                   "free_if_revoked_within",
+                                                   "startup",
+                                                   "unit",
+                                                   "obtainable",
+                                                   "source",
+                                                   "date"};
+    for (const std::string& column : table_.columns()) {
+      if (std::ranges::find(known, column) != known.end()) continue;
+      const std::string nearest = nearest_name(column, known);
+      warn(offers_.file, "column '" + column + "' has no effect" +
+                             (nearest.empty() ? "" : "; did you mean " + nearest + "?"));
+    }
+  }
+
   Offer row() {
     Offer offer{.provider = needed("provider"),
                 .region = needed("region"),

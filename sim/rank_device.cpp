@@ -22,7 +22,7 @@ RankDevice::RankDevice(World& world, RankContext& rank, RankOperations& operatio
 RankOperation& RankDevice::compute(const Work& work) {
   const double alone_s = world_.setting().price(rank_.rank(), work).count();
   TANDEM_CHECK(alone_s >= 0, "price", alone_s, "rank", rank_.rank());
-  if (work.concurrent) return timed_work(alone_s);
+  if (work.concurrent && !is_stated_of_server(work)) return timed_work(alone_s);
   if (has_second_queue_ && is_of_finished_bucket(work)) {
     const double now_s = rank_.now().count();
     second_queue_free_s_ = std::max(now_s, second_queue_free_s_) + alone_s;
@@ -31,6 +31,8 @@ RankOperation& RankDevice::compute(const Work& work) {
   RankOperation& operation = operations_.make(RankOperation::Kind::compute);
   if (alone_s == 0) return operations_.done_at_once(operation);
   operation.amount = alone_s * rank_.host().get_speed();
+  operation.cores = is_stated_of_server(work) ? 1 : cores_;
+  operation.is_concurrent = work.concurrent;
   operation.slowdown = world_.slows_down() ? world_.setting().slowdown(rank_.rank(), work) : 1.0;
   TANDEM_CHECK(operation.slowdown >= 1, "slowdown", operation.slowdown, "rank", rank_.rank());
   return operation;
@@ -46,19 +48,23 @@ RankOperation& RankDevice::timed_work(double duration_s) {
 // The activity is reused, like those of messages and disks (rank_disks.cpp).
 
 void RankDevice::start(RankOperation& compute) {
-  if (computing_ != nullptr) return waiting_.push_back(&compute);
-  computing_ = &compute;
-  note_overlap();
-  if (!compute.exec) {
+  if (!compute.is_concurrent) {
+    if (computing_ != nullptr) return waiting_.push_back(&compute);
+    computing_ = &compute;
+    note_overlap();
+  }
+  if (!compute.exec || compute.exec_cores != compute.cores) {
     compute.exec = s4u::Exec::init();
     compute.exec->set_host(&rank_.host());
-    if (cores_ > 1) compute.exec->set_thread_count(cores_);
+    if (compute.cores > 1) compute.exec->set_thread_count(compute.cores);
     compute.exec->set_data(static_cast<Finishable*>(&compute));
+    compute.exec_cores = compute.cores;
   }
   compute.exec->set_state(s4u::Activity::State::STARTING);
-  const double slowdown = messages_in_flight_ > 0 ? compute.slowdown : 1.0;
-  compute.exec->set_flops_amount(compute.amount * slowdown);
+  const bool is_slowed = messages_in_flight_ > 0 && !compute.is_concurrent;
+  compute.exec->set_flops_amount(compute.amount * (is_slowed ? compute.slowdown : 1.0));
   compute.exec->start();
+  if (compute.is_concurrent) return;
   if (compute.slowdown > 1 || world_.setting().stops_work) action_ = started_action(compute);
 }
 

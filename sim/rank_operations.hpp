@@ -47,12 +47,15 @@ struct RankOperation final : Finishable {
   double amount = 0;    ///< flops, bytes on an idle disk, seconds of an all-reduce, or the date of the end
   double behind_s = 0;  ///< of an all-reduce: see AllReduceTime
   double slowdown = 1;  ///< of a compute while messages are in flight
+  int cores = 1;        ///< that a compute uses
+  bool is_concurrent = false;  ///< a compute that neither waits for the device nor occupies it
   Note note;
   Kernel transfer;                                        ///< of a disk access, until it runs
   std::exception_ptr error;                               ///< of the transfer of a disk
   std::shared_ptr<const AllReduceRendezvous> rendezvous;  ///< of an all-reduce that starts with this one
   simgrid::s4u::ExecPtr exec;                             ///< kept for the next operation with this number
-  simgrid::s4u::IoPtr io;                                 ///< of a disk access while SimGrid times it
+  int exec_cores = 1;
+  simgrid::s4u::IoPtr io;  ///< of a disk access while SimGrid times it
 };
 
 class RankOperations {

@@ -55,6 +55,12 @@ constexpr bool is_of_finished_bucket(const Work& work) {
                               work.kind == Work::Kind::decompress);
 }
 
+/// Of a server whose host states what pushes and replies cost. It takes one core of the host, whatever device
+/// computes there.
+constexpr bool is_stated_of_server(const Work& work) {
+  return work.kind == Work::Kind::push || work.kind == Work::Kind::reply;
+}
+
 inline constexpr std::array<const char*, 11> work_names = {"forward", "backward", "update",   "reduce",
                                                            "decode",  "evaluate", "compress", "decompress",
                                                            "push",    "reply",    "launch"};

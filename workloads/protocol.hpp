@@ -41,6 +41,16 @@ struct Push {
   double loss = 0.0;
 };
 
+/// A push without a gradient is complete: its step was stopped.
+struct Withdrawn {
+  static constexpr const char* name = "withdrawn";
+  std::int32_t version = 0;  ///< all as in Push
+  std::int32_t samples = 0;
+  std::int32_t local_steps = 0;
+  std::int32_t commit_round = 0;
+  Seconds duration{};
+};
+
 /// Asks whether the exchange may begin. The reply is an Answer.
 struct Report {
   static constexpr const char* name = "report";
@@ -72,6 +82,12 @@ struct Reply {
   /// its part. 0, or an earlier round: no further commit is decided.
   std::int32_t commit_round = 0;
   std::int32_t deals = 0;  ///< deals since the job began; a message before this one brings the new ones
+};
+
+/// The receiver stops its step if that computes a gradient on the model of this version.
+struct Cancel {
+  static constexpr const char* name = "cancel";
+  std::int32_t version = 0;
 };
 
 /// The occupant of a worker's slot: the first one, which starts with the job, or one that starts now.
@@ -400,8 +416,8 @@ inline constexpr auto table = std::to_array<Line>({
     // the push is complete when the note arrives. With sync.exchange by-key, it is sent with the last piece
     // of each bucket. A shard without a piece of the last bucket gets the note alone; see ShardPieces. The
     // note of a reply is sent with the last piece of the model, which is sent first. Over an all-reduce,
-    // notes alone are sent.
-    {"pushes", "worker", "server, coordinator", notes<Push, Report, Leave>},
+    // notes alone are sent. The pieces of a stopped step that were not sent before are empty.
+    {"pushes", "worker", "server, coordinator", notes<Push, Withdrawn, Report, Leave>},
     {"replies", "server, coordinator", "worker", notes<Reply>},
     {"answers", "server, coordinator", "worker", notes<Answer>},
     // The ids of samples, and the records of these.
@@ -479,6 +495,8 @@ inline constexpr auto table = std::to_array<Line>({
     {"phases", "worker", "cache-node", notes<Exchanging, End>},
     // To the slot of a cache node or store that may depart.
     {"occupancies", "steward", "cache-node, store", notes<Occupancy, End>},
+    // From the first server.
+    {"cancels", "server", "worker", notes<Cancel>},
     // During a calibration.
     {"pings", "", "", notes<>},
     {"pongs", "", "", notes<>},

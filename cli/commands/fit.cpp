@@ -1,5 +1,5 @@
-// `tandem fit lifetimes`: lifetime models from observations of machines: how long they lived, when they came
-// and went, or how many there were.
+// `tandem fit`: lifetime models from observations of machines (how long they lived, when they came and went,
+// or how many there were), and costs of networks, servers and all-reduces from tables of measured times.
 #include "policies/lifetimes/estimate/fit.hpp"
 
 #include <fmt/format.h>
@@ -16,10 +16,12 @@
 #include <vector>
 
 #include "cli/commands/commands.hpp"
+#include "cli/fit/collectives_table.hpp"
 #include "cli/fit/events_file.hpp"
 #include "cli/fit/fit_replay.hpp"
 #include "cli/fit/fit_text.hpp"
 #include "cli/fit/lifetimes_file.hpp"
+#include "cli/fit/table_fit.hpp"
 #include "cli/shared/cache_options.hpp"
 #include "cli/shared/output.hpp"
 #include "platforms/csv_table.hpp"
@@ -432,11 +434,109 @@ void fit_lifetimes(const FitOptions& options) {
   print_result(options, document, lifetimes_text(document));
 }
 
+// ---- Tables of times ----
+
+constexpr const char* about_rows =
+    "TABLE is a CSV file with the columns step_time (seconds, or 230ms) or steps_per_second (of all workers\n"
+    "together), and any of workers, model, batch and keys of experiments (placement.workers, "
+    "sync.collective);\n"
+    "each row's cells replace those keys. The closed forms of `tandem predict` are fitted to the rows, "
+    "together\n"
+    "with the time of a forward and backward pass for each model, batch and device. From several starts; a\n"
+    "number that the rows do not determine keeps its value, and a warning names it.\n";
+
+void add_table_options(CLI::App& command, TableFitOptions& options) {
+  command.add_option("TABLE", options.table, "Table of step times (.csv with a header)")->required();
+  command
+      .add_option("EXPERIMENT", options.job.experiment_file,
+                  "Experiment with the platform, and all keys that the table does not have")
+      ->required();
+  add_override_options(command, options.job);
+  command.add_option("--out", options.job.out, "Also write a copy of the platform file with what was found");
+  command.add_flag("--force", options.job.force, "Replace the file of --out");
+  command.add_option("--confidence", options.confidence, "Of intervals [0.95]")
+      ->check(CLI::Range(0.5, 0.9999));
+}
+
+void fit_to_table(const TableFitOptions& options) {
+  if (!options.job.out.empty() && std::filesystem::exists(options.job.out) && !options.job.force)
+    throw ConfigError(options.job.out + " already exists; choose another name, or add --force");
+  fit_table(options);
+}
+
+void add_fit_network(CLI::App& command) {
+  auto* fit = command.add_subcommand(
+      "network",
+      "Bandwidth and latency of links from step times with several numbers of workers, or placements");
+  const auto options = std::make_shared<TableFitOptions>();
+  options->times.subject = FitSubject::network;
+  add_table_options(*fit, *options);
+  fit->add_option(
+      "--links", options->times.links,
+      "Links of the platform that change: names, separated by commas, where * is any text; others "
+      "keep their numbers [*]");
+  fit->add_flag("--window", options->times.has_window, "Also find TCP's window, which limits each message");
+  fit->add_flag("--shared-directions", options->times.shares_directions,
+                "The two directions of a link share its rate, as in a half-duplex network");
+  fit->footer(std::string(about_rows) +
+              "\nExamples:\n"
+              "  tandem fit network measured.csv job.yaml --out platform_found.xml\n"
+              "  tandem fit network measured.csv job.yaml --links 'site-*' --window");
+  fit->callback([options] { fit_to_table(*options); });
+}
+
+void add_fit_server(CLI::App& command) {
+  auto* fit = command.add_subcommand(
+      "server", "Costs of parameter servers, and speeds of devices, from step times of a few workers");
+  const auto options = std::make_shared<TableFitOptions>();
+  options->times.subject = FitSubject::server;
+  add_table_options(*fit, *options);
+  fit->footer(
+      std::string(about_rows) +
+      "A server's costs need rows in which it is the limit. `tandem calibrate --server` fits simulations\n"
+      "instead, for jobs without a closed form; it takes the speeds of devices as they are.\n\n"
+      "Example:\n"
+      "  tandem fit server speeds.csv job.yaml --variant asp --out platform_found.xml");
+  fit->callback([options] { fit_to_table(*options); });
+}
+
+void add_fit_collectives(CLI::App& command) {
+  auto* fit = command.add_subcommand("collectives", "Links and schedule behind measured all-reduces");
+  const auto options = std::make_shared<CollectivesFitOptions>();
+  const auto least = std::make_shared<std::string>();
+  fit->add_option(
+         "TABLE", options->tables,
+         "Outputs of nccl-tests' all_reduce_perf, and CSV files with the columns ranks, bytes and time")
+      ->required();
+  fit->add_option("--ranks", options->ranks, "Number of ranks, if a table of nccl-tests does not say");
+  fit->add_option("--least", *least,
+                  "Leave out smaller all-reduces, such as 64KiB: libraries sum them in other ways");
+  fit->add_option("--confidence", options->confidence, "Of intervals [0.95]")->check(CLI::Range(0.5, 0.9999));
+  fit->footer(
+      "Finds the schedule of `tandem list collective` that explains the times best, and what its messages "
+      "cost.\n"
+      "To use the times themselves in simulations: `tandem calibrate --from-nccl-tests`.\n\n"
+      "Example:\n"
+      "  tandem fit collectives all_reduce_2.txt all_reduce_8.txt --least 1MiB");
+  fit->callback([options, least] {
+    if (!least->empty()) {
+      const auto size = parse_bytes(*least);
+      if (!size) throw ConfigError("--least: expected a size such as 64KiB, found '" + *least + "'");
+      options->least = *size;
+    }
+    fit_collectives(*options);
+  });
+}
+
 }  // namespace
 
 void add_fit(CLI::App& app, int&) {
-  auto* command = app.add_subcommand("fit", "Fit models to measured tables: lifetimes of machines");
+  auto* command = app.add_subcommand(
+      "fit", "Fit models to measured tables: lifetimes of machines, networks, servers, all-reduces");
   command->require_subcommand(1);
+  add_fit_network(*command);
+  add_fit_server(*command);
+  add_fit_collectives(*command);
   auto* fit = command->add_subcommand(
       "lifetimes", "Estimate how long machines live that may be taken away, and fit lifetime models");
   const auto options = std::make_shared<FitOptions>();
@@ -487,7 +587,12 @@ void add_fit(CLI::App& app, int&) {
       "  tandem fit lifetimes events.csv --model trace --out model.json\n"
       "  tandem fit lifetimes capacity.json --out model.json");
   fit->callback([options] { fit_lifetimes(*options); });
-  command->footer("Example:\n  tandem fit lifetimes lifetimes.csv --out model.json");
+  command->footer(
+      "Examples:\n"
+      "  tandem fit lifetimes lifetimes.csv --out model.json\n"
+      "  tandem fit network measured.csv job.yaml --out platform_found.xml\n"
+      "  tandem fit server speeds.csv job.yaml\n"
+      "  tandem fit collectives all_reduce_2.txt all_reduce_8.txt");
 }
 
 }  // namespace tandem::cli

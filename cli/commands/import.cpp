@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -123,7 +124,9 @@ std::optional<trace::Nanoseconds> given_step_time(const ImportOptions& options) 
   if (options.step_time.empty()) return std::nullopt;
   const auto time = parse_seconds(options.step_time);
   constexpr double day = 86'400;
-  if (!time || time->count() <= 0 || time->count() > day)
+  const bool has_unit =
+      std::ranges::any_of(options.step_time, [](unsigned char c) { return std::isalpha(c); });
+  if (!time || !has_unit || time->count() <= 0 || time->count() > day)
     throw ConfigError("--step-time: expected a time above 0 (" + time_examples("90ms") + "), found '" +
                       options.step_time + "'");
   return std::llround(time->count() * 1e9);
@@ -256,8 +259,12 @@ bool import_traces(const ImportOptions& options) {
     is_refused = is_refused || !refusals.empty();
   }
   if (!options.out.empty() && !is_refused) {
-    write_experiment(imported_job(all.front(), options), trace::timeline_of(traces.front(), all.front()),
-                     trace::checks_of(traces.front(), all.front()), options);
+    const auto checks = trace::checks_of(traces.front(), all.front());
+    ImportedJob job = imported_job(all.front(), options);
+    for (const auto& check : checks)
+      if (check.verdict == trace::Check::Verdict::fails)
+        job.failed_checks.push_back(check.subject + ": " + check.figure);
+    write_experiment(job, trace::timeline_of(traces.front(), all.front()), checks, options);
     document["experiment"] = options.out;
     if (traces.front().report.cut_at_byte)
       print_warning(fmt::format("{} ends early, at byte {}; {} is of {} of its {} steps, which are whole",

@@ -70,6 +70,9 @@ std::string workload_text(const ImportedJob& job) {
     text += buckets_text(step);
   else
     text += fmt::format("  measured_backward: {}  # measured\n", ms(step.backward));
+  if (has_buckets && step.buffers > 0)
+    text += fmt::format("  measured_buffers: {}B  # measured: of DDP's broadcasts before each forward pass\n",
+                        step.buffers);
   if (step.update > 0)
     text +=
         fmt::format("  measured_update: {}  # measured: optimiser, copies and idle time after the exchange\n",
@@ -80,6 +83,12 @@ std::string workload_text(const ImportedJob& job) {
         "  measured_host: {}\n",
         job.has_step_time ? "shortened to the step's time without it" : "which slows launches",
         ms(step.host));
+  if (step.is_launch_bound() && job.has_step_time && step.slowdown && *step.slowdown > 1.0)
+    text += fmt::format(
+        "  # Measured, too: kernels take {:.2f} times as long during communication. Not "
+        "physics.overlap_slowdown,\n"
+        "  # because the processor binds, which is not slower.\n",
+        *step.slowdown);
   return text;
 }
 
@@ -135,8 +144,10 @@ std::string catalogue_device(const std::string& gpu) {
 }
 
 std::string imported_experiment_text(const ImportedJob& job, const std::string& platform_file) {
+  std::string failed;
+  for (const std::string& check : job.failed_checks) failed += "# check failed: " + check + '\n';
   return fmt::format(
-      "# One step of {1}, written by `tandem import` from {2}.\n"
+      "# One step of {1}, written by `tandem import` from {2}.\n{8}"
       "#   tandem simulate {0}.yaml --workers 32 --within 25Gbps     on 32 of these GPUs\n"
       "#   tandem study {0}.yaml --vary compression --workers 32 --within 25Gbps,10Gbps\n"
       "platform: {3}  # one such GPU; --workers and --within make another platform\n"
@@ -145,7 +156,7 @@ std::string imported_experiment_text(const ImportedJob& job, const std::string& 
       "\n{5}\n{6}"
       "stop: {{rounds: 20}}\n{7}",
       job.name, job.gpu.empty() ? "a GPU" : job.gpu, job.source, platform_file, workload_text(job),
-      sync_text(job.step), physics_text(job.step), variants_text(job));
+      sync_text(job.step), physics_text(job.step), variants_text(job), failed);
 }
 
 std::string imported_platform_text(const ImportedJob& job) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "workloads/trace/traced_job.hpp"
 
@@ -18,6 +19,7 @@ struct ImportedJob {
   std::string device;  ///< of the catalogue
   std::string model;   ///< of the catalogue, where the trace has no buckets; else empty
   trace::TracedJob step;
+  std::vector<std::string> failed_checks = {};  ///< why figures are less certain
   bool has_step_time = false;  ///< the step's time without the profiler is known: one number, not two bounds
 };
 

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "cli/commands/init_files.hpp"
 #include "policies/collectives/nccl.hpp"
 #include "policies/prices/step.hpp"
 #include "workloads/records/format.hpp"
@@ -117,8 +118,8 @@ std::string answer_of(const ImportedJob& job) {
   return time + ", which waits for its processor (launch-bound)";
 }
 
-/// The step on other machines, in sentences.
-json answers_of(const ImportedJob& job) {
+/// The step on other machines, in sentences, and why its figures may be wrong.
+json points_of(const ImportedJob& job) {
   const auto& step = job.step;
   const auto at = [&](double gigabit, double width, bool waits) {
     return estimated_step_s(step, {.workers = usual_workers,
@@ -137,29 +138,35 @@ json answers_of(const ImportedJob& job) {
     if (own > 2) text += fmt::format("; with fp16 on the wire {}", ms_text(half));
     points.push_back(text + '.');
   }
+  for (const std::string& check : job.failed_checks)
+    points.push_back("Less certain, because a check of the trace failed. " + check + '.');
   return points;
 }
 
 }  // namespace
 
 double estimated_step_s(const trace::TracedJob& job, const EstimatedMachines& machines) {
-  constexpr double latency_s = 40e-6;
   const double steps = 2.0 * (machines.workers - 1);
   const bool waits = machines.waits_for_launches && job.is_launch_bound();
+  const auto sum_of = [&](double bytes) {
+    if (machines.workers == 1 || bytes == 0) return Seconds(0);
+    const collectives::RingCost ring{
+        .transfers = Seconds(steps / machines.workers * bytes / machines.bytes_per_s),
+        .hops = std::vector(static_cast<std::size_t>(machines.workers), cable_latency * 2)};
+    return collectives::nccl_all_reduce(ring).time;
+  };
   std::vector<prices::Bucket> buckets;
   Seconds computed(0);
   for (const auto& bucket : job.buckets) {
     const Seconds ready(seconds(waits ? std::max(bucket.ready, bucket.launched) : bucket.ready));
     computed = std::max(computed, ready);
-    if (machines.workers == 1) continue;
-    const double bytes = machines.element_bytes * static_cast<double>(bucket.elements);
-    const collectives::RingTime ring{Seconds(steps / machines.workers * bytes / machines.bytes_per_s),
-                                     Seconds(steps * latency_s)};
     buckets.push_back(
-        {.ready = ready, .exchange = collectives::nccl_all_reduce(machines.workers, ring).time});
+        {.ready = ready, .exchange = sum_of(machines.element_bytes * static_cast<double>(bucket.elements))});
   }
   if (job.buckets.empty()) computed = Seconds(seconds(job.forward + job.backward));
-  const double end = prices::end_of_buckets(buckets, computed).count() + seconds(job.update);
+  const Seconds exchanged =
+      sum_of(static_cast<double>(job.buffers)) + prices::end_of_buckets(buckets, computed);
+  const double end = exchanged.count() + seconds(job.update);
   return waits ? std::max(end, seconds(job.host)) : end;
 }
 
@@ -173,7 +180,7 @@ json page_document(const ImportedJob& job, const trace::Timeline& timeline,
           {"question", fmt::format("How long does a step of {} ({}) take on other machines?", job.source,
                                    job.gpu.empty() ? job.device : job.gpu)},
           {"answer", answer_of(job)},
-          {"points", answers_of(job)},
+          {"points", points_of(job)},
           {"are_ready_times_assumed", job.step.has_assumed_ready_times},
           {"workers", usual_workers},
           {"timeline", timeline_document(timeline)},

@@ -20,7 +20,7 @@ struct EstimatedMachines {
 };
 
 /// Seconds of a step: buckets leave one after the other when they are ready, each as NCCL sums it
-/// (nccl_all_reduce), with 40 us from one machine to another.
+/// (nccl_all_reduce), over two cables (cable_latency) from one machine to another.
 double estimated_step_s(const trace::TracedJob& job, const EstimatedMachines& machines);
 
 /// What validation::traced_job_html draws. `timeline` is empty, and there are no checks, where the file has

@@ -244,6 +244,8 @@ void init(InitOptions& options) {
     std::filesystem::remove(platform);
     throw;
   }
+  if (options.within.given->count() > 0 && job.nodes == 1 && !reads)
+    print_note("--within is the network between nodes, of which there is one: no message uses it");
   fmt::print("{}\n{}\n{}\ntandem simulate {} predicts the job\n", experiment, platform, summary_text(job),
              experiment);
   print_document({{"experiment", experiment}, {"platform", platform}});

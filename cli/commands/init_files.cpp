@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <map>
@@ -60,9 +61,11 @@ struct ZoneText {
   std::string routes;
 };
 
+std::string latency_text() { return fmt::format("{:g}us", 1e6 * cable_latency.count()); }
+
 struct Cable {
   std::string bandwidth;
-  std::string latency = "20us";
+  std::string latency = latency_text();
 };
 
 /// From a host to a switch.
@@ -174,8 +177,8 @@ void add_node(ZoneText& zone, const NewJob& job, int number) {
     add_cable(zone, {"50GBps", "2us"}, processors_of(number), node);
   }
   zone.links += fmt::format(
-      "    <link id=\"network-{}\" bandwidth=\"{}\" latency=\"20us\" sharing_policy=\"SPLITDUPLEX\"/>\n",
-      node, job.within);
+      "    <link id=\"network-{}\" bandwidth=\"{}\" latency=\"{}\" sharing_policy=\"SPLITDUPLEX\"/>\n", node,
+      job.within, latency_text());
   zone.routes += fmt::format(
       "    <route src=\"{0}\" dst=\"site-1\"><link_ctn id=\"network-{0}\" direction=\"UP\"/></route>\n",
       node);
@@ -357,9 +360,19 @@ std::vector<std::vector<DeviceGroup>> parse_devices(const std::string& text, int
 void check_bandwidth(const std::string& text) {
   static const std::regex bandwidth(R"(\d{1,9}(\.\d{1,9})?[kMGT]?(bps|Bps))");
   static const std::regex zero(R"([0.]+\D+)");
-  if (!std::regex_match(text, bandwidth) || std::regex_match(text, zero))
-    throw ConfigError("expected a bandwidth above 0 such as 1Gbps (bits) or 125MBps (bytes), found '" + text +
-                      "'");
+  if (std::regex_match(text, bandwidth) && !std::regex_match(text, zero)) return;
+  static const std::regex other_case(R"((\d[\d.]*)([kmgt]?)bps)", std::regex::icase);
+  std::smatch parts;
+  std::string meant;
+  if (std::regex_match(text, parts, other_case)) {
+    std::string prefix = parts[2];
+    std::ranges::transform(prefix, prefix.begin(), [](unsigned char c) {
+      return static_cast<char>(std::tolower(c) == 'k' ? 'k' : std::toupper(c));
+    });
+    meant = "; did you mean " + parts[1].str() + prefix + "bps?";
+  }
+  throw ConfigError("expected a bandwidth above 0 such as 1Gbps (bits) or 125MBps (bytes), found '" + text +
+                    "'" + meant);
 }
 
 std::string platform_text(const NewJob& job) {

@@ -9,6 +9,10 @@
 
 namespace tandem::cli {
 
+/// One way, of each link between a machine and a switch that is written: assumed, of Ethernet. A message from
+/// one machine to another passes two.
+inline constexpr Seconds cable_latency{20e-6};
+
 /// Equal devices of one site.
 struct DeviceGroup {
   std::string device;  ///< a name of the device catalogue

@@ -12,10 +12,15 @@
 #include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/commands/commands.hpp"
+#include "cli/commands/plan_curves.hpp"
+#include "cli/commands/plan_page.hpp"
+#include "cli/commands/plan_start.hpp"
 #include "cli/commands/plan_text.hpp"
 #include "cli/shared/chosen_offers.hpp"
 #include "cli/shared/exit_codes.hpp"
@@ -23,8 +28,11 @@
 #include "cli/shared/output.hpp"
 #include "cli/shared/progress.hpp"
 #include "cli/shared/scratch_folder.hpp"
+#include "cli/shared/subcommand_process.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/quantity_text.hpp"
+#include "runtime/process/signals.hpp"
+#include "validation/report/plan_page.hpp"
 #include "workloads/experiment/yaml.hpp"
 #include "workloads/files/whole_file.hpp"
 #include "workloads/planning/lattice.hpp"
@@ -43,14 +51,17 @@ struct PlanOptions {
   std::vector<std::string> regions;
   double confidence = 0.95;
   int most_machines = 16;
+  std::optional<double> target;  ///< accuracy
+  std::string curves;
+  StartOptions start;
 };
 
 planning::Goal goal_of(const PlanOptions& options) {
   planning::Goal goal{.confidence = options.confidence};
   if (!options.deadline.empty()) {
     goal.deadline = parse_seconds(options.deadline);
-    if (!goal.deadline || *goal.deadline <= Seconds(0.0))
-      throw ConfigError("--deadline: expected a time (" + time_examples("6h") + "), found '" +
+    if (!goal.deadline || *goal.deadline <= Seconds(0.0) || !has_time_unit(options.deadline))
+      throw ConfigError("--deadline: expected a time with its unit (" + time_examples("6h") + "), found '" +
                         options.deadline + "'");
   }
   if (!options.budget.empty()) {
@@ -81,14 +92,40 @@ std::vector<Way> ways_of(const PlanOptions& options, PlatformCache& platforms) {
   return ways;
 }
 
+Lattice::Limits limits_of(const PlanOptions& options, const std::vector<Way>& ways,
+                          const std::optional<PlanCurves>& curves) {
+  Lattice::Limits limits{.most_machines = options.most_machines, .regions = options.regions};
+  for (std::size_t way = 0; curves && way < ways.size(); ++way)
+    limits.targets.emplace_back(
+        curves->of_ways[way], *options.target,
+        ways[way].name.empty() ? ways[way].loaded.experiment.sync.algorithm : ways[way].name);
+  return limits;
+}
+
 void write_plan(const Lattice& lattice, const PlanResult& result) {
   const planning::Configuration& chosen = lattice.configurations()[result.lived.front().number];
   const Experiment experiment = lattice.experiment_of(chosen, "platform.xml");
   write_whole_file(result.folder + "/plan.json", plan_document(lattice, result).dump(2) + '\n');
   write_whole_file(result.folder + "/platform.xml", lattice.platform_of(chosen));
   write_whole_file(result.folder + "/table.csv", plan_csv(lattice, result));
+  write_whole_file(result.folder + "/front.html", validation::plan_html(plan_page_document(lattice, result)));
   write_whole_file(result.folder + "/experiment.yaml",
                    "# Written by: " + command_line() + "\n" + to_yaml(experiment) + "\n");
+}
+
+/// What starts the choice elsewhere is alone on standard output, so that it can be written to a file.
+void print_plan(const Lattice& lattice, const PlanResult& result, const StartOptions& start) {
+  nlohmann::json document = plan_document(lattice, result);
+  const std::string text = plan_text(lattice, result);
+  if (!start.is_wanted()) {
+    fmt::print("{}", text);
+  } else {
+    for (std::size_t begin = 0; begin < text.size(); begin = text.find('\n', begin) + 1)
+      print_line(text.substr(begin, text.find('\n', begin) - begin));
+    document["start"] = start_text(lattice, result, start);
+    fmt::print("{}", document["start"].get<std::string>());
+  }
+  print_document(document);
 }
 
 int plan(const PlanOptions& options) {
@@ -96,23 +133,42 @@ int plan(const PlanOptions& options) {
   PlatformCache platforms;
   const ChosenOffers offers = offers_of(options.offers);
   for (const auto& warning : offers.warnings) print_warning(warning);
+  // Ctrl-C ends the search between two steps, so that the platforms which it has written are removed. While
+  // results are written it waits until all of them are there.
+  const SignalReader signals(ending_signals);
+  const auto step = [&signals] {
+    if (const auto signal = signals.next()) throw Interrupted{*signal};
+  };
+  std::vector<Way> ways = ways_of(options, platforms);
+  std::optional<PlanCurves> curves;
+  if (options.target) {
+    curves = read_curves(options.curves, ways);
+    if (!curves->reach(*options.target)) {
+      print_error(fmt::format("no accuracy curve reaches {:g}; the best one has {}", *options.target,
+                              curves->best()));
+      return exit_goal_missed;
+    }
+  }
   const ScratchFolder scratch(new_temporary_path("tandem-plan-"));
-  Lattice lattice(ways_of(options, platforms),
-                  {.most_machines = options.most_machines, .regions = options.regions}, platforms,
-                  scratch.path().string());
+  Lattice::Limits limits = limits_of(options, ways, curves);
+  Lattice lattice(std::move(ways), std::move(limits), platforms, scratch.path().string());
   const Experiment& first = lattice.ways().front().loaded.experiment;
   PlanResult result{.name = first.name,
                     .goal = goal,
                     .goal_text = goal_text(options),
+                    .target = options.target,
+                    .curves = curves ? curves->count() : 0,
                     .lived = {},
                     .sensitivity = {},
                     .offers = offers.chosen.size(),
                     .folder = options.job.out.empty() ? default_out(first.name, "plan") : options.job.out};
+  check_result_directory(result.folder, options.job.force);
   const auto began = std::chrono::steady_clock::now();
-  lattice.price(offers.chosen);
+  lattice.price(offers.chosen, step);
   result.priced_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
 
-  planning::Lives lives(lattice, planning::worth_living(lattice.configurations(), goal), goal, first.seed);
+  planning::Lives lives(lattice, planning::worth_living(lattice.configurations(), goal), goal, first.seed,
+                        step);
   {
     ProgressBar bar("plan");
     lives.live([&](double done) { bar.update(done); });
@@ -126,8 +182,7 @@ int plan(const PlanOptions& options) {
   const WriteLock lock = create_result_directory(result.folder, options.job.force);
   write_plan(lattice, result);
   mark_complete(result.folder);
-  fmt::print("{}", plan_text(lattice, result));
-  print_document(plan_document(lattice, result));
+  print_plan(lattice, result, options.start);
   return result.is_met ? exit_success : exit_goal_missed;
 }
 
@@ -154,6 +209,16 @@ void add_plan(CLI::App& app, int& exit_code) {
   command->add_option("--max-machines", options->most_machines, "Most machines of an offer")
       ->capture_default_str()
       ->check(CLI::Range(1, 190));
+  CLI::Option* const curves = command->add_option(
+      "--curves", options->curves,
+      "Results of this job with real mathematics, at any depth of this folder: their accuracies say how many "
+      "samples each way takes with so many workers");
+  curves->needs(command
+                    ->add_option("--target-accuracy", options->target,
+                                 "Accuracy until which is trained, instead of the samples of the experiment")
+                    ->check(CLI::Range(0.0, 1.0))
+                    ->needs(curves));
+  add_start_options(*command, options->start);
   command->footer(
       "The samples of the experiment are trained by any number of workers. Its variants are the ways to "
       "exchange among\n"
@@ -164,7 +229,8 @@ void add_plan(CLI::App& app, int& exit_code) {
       "Exit code 3: no way meets deadline and budget; the nearest one is printed and written.\n\n"
       "Examples:\n"
       "  tandem plan workloads/experiments/planned.yaml --offers \"azure t4\" --deadline 6h\n"
-      "  tandem plan job.yaml --offers mine.csv --deadline 6h --budget 40 --confidence 0.9 --max-machines 8");
+      "  tandem plan job.yaml --offers mine.csv --deadline 6h --budget 40 --confidence 0.9 --max-machines 8\n"
+      "  tandem plan job.yaml --offers mine.csv --print-skypilot --image registry/tandem > task.yaml");
   command->callback([options, &exit_code] { exit_code = plan(*options); });
 }
 

@@ -24,15 +24,6 @@ using planning::Way;
 constexpr std::size_t most_rows = planning::fine_rows;
 constexpr double hour_s = 3600.0;
 
-std::string machines_text(const Configuration& of) {
-  return fmt::format("{} x {}", of.machines, of.offer->name());
-}
-
-std::string way_text(const Lattice& lattice, const Configuration& of) {
-  const Way& way = lattice.ways()[of.way];
-  return way.name.empty() ? way.loaded.experiment.sync.algorithm : way.name;
-}
-
 /// "4.81 (4.52 to 5.61)"; one number where nothing varies.
 std::string band_text(const planning::Band& band, double unit) {
   const auto text = [&](double value) {
@@ -64,13 +55,18 @@ std::string lost_by(const LivedConfiguration& lived, const LivedConfiguration& c
            : dear       ? "too dear"
                         : fmt::format("P < {:g}", goal.confidence);
   } else {
-    text = signed_percent(lived.figures.mean_cost / chosen.figures.mean_cost - 1.0) + " cost";
+    const double more = lived.figures.mean_cost - chosen.figures.mean_cost;
+    text = signed_percent(more / chosen.figures.mean_cost) + " mean cost";
+    const double error = std::hypot(lived.figures.cost_error, chosen.figures.cost_error);
+    if (more <= planning::errors_of_interval * error) text += ", within its error";
   }
   return text + "; " + of.binds + " binds";
 }
 
 std::string commits_text(const Configuration& of) {
-  return of.interval > 0 ? seconds_text(of.round.count() * static_cast<double>(of.interval)) : "-";
+  return of.interval > 0 && of.interval < of.rounds
+             ? seconds_text(of.round.count() * static_cast<double>(of.interval))
+             : "-";
 }
 
 /// Cells padded to the width of their column; the last column is not.
@@ -79,35 +75,26 @@ std::string table_text(const std::vector<std::vector<std::string>>& rows) {
   for (const auto& row : rows)
     for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
   std::string text;
-  for (const auto& row : rows)
+  for (const auto& row : rows) {
+    text += "  ";
     for (std::size_t i = 0; i < row.size(); ++i)
       text += i + 1 == row.size() ? row[i] + '\n' : fmt::format("{:<{}}  ", row[i], widths[i]);
-  return text;
-}
-
-std::string rows_text(const Lattice& lattice, const PlanResult& result) {
-  std::vector<std::vector<std::string>> rows = {
-      {"  #", "machines", "way", "commits", "time h (5 to 95 %)", "cost $ (5 to 95 %)"}};
-  if (!result.goal_text.empty()) rows.front().push_back("P(" + result.goal_text + ")");
-  rows.front().push_back("lost by");
-  for (std::size_t i = 0; i < std::min(most_rows, result.lived.size()); ++i) {
-    const LivedConfiguration& lived = result.lived[i];
-    const Configuration& of = lattice.configurations()[lived.number];
-    auto& row = rows.emplace_back(std::vector<std::string>{
-        fmt::format("  {}", i + 1), machines_text(of), way_text(lattice, of), commits_text(of),
-        band_text(lived.figures.time_s, hour_s), band_text(lived.figures.cost, 1.0)});
-    if (!result.goal_text.empty()) row.push_back(chance_text(lived.figures));
-    row.push_back(lost_by(lived, result.lived.front(), result, of));
   }
-  return table_text(rows);
+  return text;
 }
 
 std::string costs_text(const LivedConfiguration& chosen, const std::string& what) {
   const double others = chosen.figures.mean_cost - chosen.workers_cost;
+  std::string interval;
+  if (chosen.figures.cost_error > 0.0)
+    interval = fmt::format(
+        " (95 % interval: ± {})",
+        percent(planning::errors_of_interval * chosen.figures.cost_error / chosen.figures.mean_cost));
   return fmt::format(
-      "{} costs {} in the mean: workers {}, other machines {}; useful {}, wasted {}, idle {}, waiting {}; {} "
-      "departures\n",
-      what, dollars(chosen.figures.mean_cost), dollars(chosen.workers_cost), dollars(others),
+      "{} costs {} in the mean{}: workers {}, other machines {}; useful {}, wasted {}, idle {}, waiting {}; "
+      "{} "
+      "departures",
+      what, dollars(chosen.figures.mean_cost), interval, dollars(chosen.workers_cost), dollars(others),
       dollars(chosen.uses.useful), dollars(chosen.uses.wasted), dollars(chosen.uses.idle),
       dollars(chosen.uses.waiting), three_digits(chosen.departures));
 }
@@ -126,7 +113,7 @@ std::string sensitivity_text(const Lattice& lattice, const PlanResult& result, c
   if (found.slower) more("rounds take " + percent(*found.slower - 1.0) + " longer");
   if (found.shorter) more("machines live " + percent(1.0 - *found.shorter) + " shorter");
   if (text.empty()) return "";
-  return "Stays the choice until " + text + "\n";
+  return "Stays the choice until " + text;
 }
 
 std::string assumptions_text(const Lattice& lattice, const Configuration& of) {
@@ -135,23 +122,12 @@ std::string assumptions_text(const Lattice& lattice, const Configuration& of) {
   if (of.offer->is_spot) life = "machines live as transience.lifetime " + experiment.transience.lifetime;
   return fmt::format(
       "Assumed: {}; machines can be had when asked for, all at the beginning; prices of {}; computing times "
-      "of {}; without disks, egress, tax\n",
+      "of {}; without disks, egress, tax",
       life, of.offer->date,
       experiment.workload.has_measured_times()
           ? "workload.measured_step on " + experiment.workload.measured_on +
                 ", scaled to other devices by the device catalogue"
           : std::string("the device catalogue"));
-}
-
-/// By reason, with the number of offers.
-std::string excluded_text(const Lattice& lattice) {
-  std::map<std::string, int> reasons;
-  for (const Excluded& excluded : lattice.excluded())
-    ++reasons[excluded.why.starts_with("no better than") ? "no better than another one, and no cheaper"
-                                                         : excluded.why];
-  std::string text;
-  for (const auto& [why, count] : reasons) text += fmt::format("  left out, {}: {}\n", count, why);
-  return text;
 }
 
 /// Of rows that depend on chance.
@@ -169,52 +145,137 @@ std::string unpriced_text(const Lattice& lattice) {
   for (const auto& kept : lattice.kept().hosts)
     if (!kept.host.properties.contains("price_per_hour"))
       hosts += (hosts.empty() ? "" : ", ") + kept.host.name;
-  return hosts.empty() ? "" : "Without a price, and so not in the cost: " + hosts + " (price_per_hour)\n";
+  return hosts.empty() ? "" : "Without a price, and so not in the cost: " + hosts + " (price_per_hour)";
+}
+
+/// Of a job whose rounds have fewer samples after departures; empty: its rounds have all of them.
+std::string samples_text(const LivedConfiguration& chosen, const Configuration& of) {
+  if (of.more_rounds == 0) return "";
+  return fmt::format(
+      "It does {} rounds, {} more than without departures, because a round has fewer samples while a machine "
+      "is "
+      "missing: {} of the samples are trained in the mean",
+      with_separators(of.rounds), with_separators(of.more_rounds),
+      percent(chosen.samples / static_cast<double>(of.samples)));
+}
+
+/// That no way meets the goal, and what the nearest one costs.
+std::string nearest_text(const PlanResult& result) {
+  const planning::Figures& nearest = result.lived.front().figures;
+  std::string text = fmt::format(
+      "No way meets {} with confidence {:g}. The nearest costs {} and takes {} in the mean", result.goal_text,
+      result.goal.confidence, dollars(nearest.mean_cost), seconds_text(nearest.mean_time_s));
+  double cheapest = nearest.mean_cost;
+  for (const auto& lived : result.lived) cheapest = std::min(cheapest, lived.figures.mean_cost);
+  if (result.goal.budget && result.goal.budget->dollars() < cheapest)
+    text +=
+        fmt::format("; the budget buys {} of the samples", percent(result.goal.budget->dollars() / cheapest));
+  return text;
+}
+
+std::string lines_of(const std::vector<std::string>& sentences) {
+  std::string text;
+  for (const std::string& sentence : sentences) text += sentence + '\n';
+  return text;
 }
 
 }  // namespace
 
-std::string plan_text(const Lattice& lattice, const PlanResult& result) {
+std::string machines_text(const Configuration& of) {
+  return fmt::format("{} x {}", of.machines, of.offer->name());
+}
+
+std::string way_text(const Lattice& lattice, const Configuration& of) {
+  const Way& way = lattice.ways()[of.way];
+  return way.name.empty() ? way.loaded.experiment.sync.algorithm : way.name;
+}
+
+std::string work_text(const Lattice& lattice, const PlanResult& result) {
+  if (!result.target) return with_separators(lattice.samples()) + " samples";
+  return fmt::format("until accuracy {:g} (samples as in {} trained jobs)", *result.target, result.curves);
+}
+
+std::vector<std::vector<std::string>> plan_rows(const Lattice& lattice, const PlanResult& result,
+                                                std::size_t most) {
+  std::vector<std::vector<std::string>> rows = {
+      {"#", "machines", "way", "commits", "time h (5 to 95 %)", "cost $ (5 to 95 %)"}};
+  if (!result.goal_text.empty()) rows.front().push_back("P(" + result.goal_text + ")");
+  rows.front().push_back("lost by");
+  for (std::size_t i = 0; i < std::min(most, result.lived.size()); ++i) {
+    const LivedConfiguration& lived = result.lived[i];
+    const Configuration& of = lattice.configurations()[lived.number];
+    auto& row = rows.emplace_back(std::vector<std::string>{
+        std::to_string(i + 1), machines_text(of), way_text(lattice, of), commits_text(of),
+        band_text(lived.figures.time_s, hour_s), band_text(lived.figures.cost, 1.0)});
+    if (!result.goal_text.empty()) row.push_back(chance_text(lived.figures));
+    row.push_back(lost_by(lived, result.lived.front(), result, of));
+  }
+  return rows;
+}
+
+std::map<std::string, int> reasons_of_excluded(const Lattice& lattice) {
+  std::map<std::string, int> reasons;
+  for (const Excluded& excluded : lattice.excluded())
+    ++reasons[excluded.why.starts_with("no better than") ? "no better than another one, and no cheaper"
+                                                         : excluded.why];
+  return reasons;
+}
+
+std::vector<std::string> plan_work(const Lattice& lattice, const PlanResult& result) {
+  return {fmt::format("{}: {}, {} per worker and step; {}", result.name, work_text(lattice, result),
+                      lattice.ways().front().loaded.experiment.workload.batch,
+                      result.target ? "departures are assumed to change no accuracy"
+                                    : "more workers do fewer rounds, and what that does to accuracy is not "
+                                      "planned"),
+          fmt::format("{} configurations of {} offers priced in closed form in {}; {} of them lived through "
+                      "{} times with common fates; figures: {} fresh lives",
+                      with_separators(static_cast<std::int64_t>(lattice.configurations().size())),
+                      with_separators(static_cast<std::int64_t>(result.offers)),
+                      seconds_text(result.priced_s), result.lived.size(), result.draws, fresh_text(result))};
+}
+
+std::vector<std::string> plan_facts(const Lattice& lattice, const PlanResult& result) {
   const LivedConfiguration& chosen = result.lived.front();
   const Configuration& of = lattice.configurations()[chosen.number];
-  std::string text = fmt::format(
-      "{}: {} samples, {} per worker and step; more workers do fewer rounds, and what that does to accuracy "
-      "is not planned\n{} configurations of {} offers priced in closed form in {}; {} of them lived through "
-      "{} times with common fates; figures: {} fresh lives\n\n",
-      result.name, with_separators(lattice.samples()),
-      lattice.ways().front().loaded.experiment.workload.batch,
-      with_separators(static_cast<std::int64_t>(lattice.configurations().size())),
-      with_separators(static_cast<std::int64_t>(result.offers)), seconds_text(result.priced_s),
-      result.lived.size(), result.draws, fresh_text(result));
-  text += rows_text(lattice, result) + '\n' + excluded_text(lattice);
+  std::vector<std::string> facts;
   if (of.machines == lattice.most_machines(*of.offer))
-    text += fmt::format("More machines than {} were not tried (--max-machines)\n", of.machines);
-  if (!result.is_met) {
-    text += fmt::format("No way meets {} with confidence {:g}. The nearest costs {} and takes {} in the mean",
-                        result.goal_text, result.goal.confidence, dollars(chosen.figures.mean_cost),
-                        seconds_text(chosen.figures.mean_time_s));
-    double cheapest = chosen.figures.mean_cost;
-    for (const auto& lived : result.lived) cheapest = std::min(cheapest, lived.figures.mean_cost);
-    if (result.goal.budget && result.goal.budget->dollars() < cheapest)
-      text += fmt::format("; the budget buys {} of the samples",
-                          percent(result.goal.budget->dollars() / cheapest));
-    text += '\n';
-  }
-  text += costs_text(chosen, result.is_met ? "The chosen one" : "The nearest one");
-  text += fmt::format(
-      "Binds: {}{}\n", of.binds,
-      of.next.empty() ? "" : fmt::format("; next: {}, at {} of its limit", of.next, percent(of.next_share)));
-  text += sensitivity_text(lattice, result, of);
+    facts.push_back(fmt::format("More machines than {} were not tried (--max-machines)", of.machines));
+  if (!result.is_met) facts.push_back(nearest_text(result));
+  facts.push_back(costs_text(chosen, result.is_met ? "The chosen one" : "The nearest one"));
+  if (std::string text = samples_text(chosen, of); !text.empty()) facts.push_back(std::move(text));
+  facts.push_back(fmt::format(
+      "Binds: {}{}", of.binds,
+      of.next.empty() ? "" : fmt::format("; next: {}, at {} of its limit", of.next, percent(of.next_share))));
+  if (std::string text = sensitivity_text(lattice, result, of); !text.empty())
+    facts.push_back(std::move(text));
   if (result.resamples > 0)
-    text += fmt::format("Chosen in {} of {} resamples\n", chosen.chosen_in, result.resamples);
+    facts.push_back(fmt::format(
+        "Chosen in {} of {} resamples of the same fates, which say nothing of prices and step times",
+        chosen.chosen_in, result.resamples));
+  return facts;
+}
+
+std::vector<std::string> plan_assumptions(const Lattice& lattice, const PlanResult& result) {
+  std::vector<std::string> all;
   if (std::ranges::any_of(result.lived, [](const auto& lived) { return lived.cut > 0; }))
-    text += fmt::format("Lives that took {:g} times as long as without departures were cut off: never\n",
-                        planning::most_times);
-  text += assumptions_text(lattice, of) + unpriced_text(lattice);
-  return text + fmt::format(
-                    "Wrote {0}/experiment.yaml, {0}/platform.xml, {0}/table.csv. Next: tandem simulate "
-                    "{0}/experiment.yaml\n",
-                    result.folder);
+    all.push_back(fmt::format("Lives that took {:g} times as long as without departures were cut off: never",
+                              planning::most_times));
+  all.push_back(assumptions_text(lattice, lattice.configurations()[result.lived.front().number]));
+  if (std::string text = unpriced_text(lattice); !text.empty()) all.push_back(std::move(text));
+  return all;
+}
+
+std::string plan_text(const Lattice& lattice, const PlanResult& result) {
+  std::string text =
+      lines_of(plan_work(lattice, result)) + '\n' + table_text(plan_rows(lattice, result, most_rows)) + '\n';
+  for (const auto& [why, count] : reasons_of_excluded(lattice))
+    text += fmt::format("  left out, {}: {}\n", count, why);
+  text += lines_of(plan_facts(lattice, result)) + lines_of(plan_assumptions(lattice, result));
+  return text +
+         fmt::format(
+             "Wrote {0}/experiment.yaml, {0}/platform.xml, {0}/table.csv, {0}/front.html. Next: tandem "
+             "simulate {0}/experiment.yaml\n",
+             result.folder);
 }
 
 nlohmann::json plan_document(const Lattice& lattice, const PlanResult& result) {
@@ -228,6 +289,8 @@ nlohmann::json plan_document(const Lattice& lattice, const PlanResult& result) {
     rows.push_back({{"offer", of.offer->name()},
                     {"machines", of.machines},
                     {"way", way_text(lattice, of)},
+                    {"samples", of.samples},
+                    {"mean_samples", lived.samples},
                     {"rounds", of.rounds},
                     {"round_s", of.round.count()},
                     {"commit_every", of.interval},
@@ -237,7 +300,13 @@ nlohmann::json plan_document(const Lattice& lattice, const PlanResult& result) {
                     {"cost", band(figures.cost)},
                     {"mean_time_s", figures.mean_time_s},
                     {"mean_cost", figures.mean_cost},
+                    {"mean_cost_error", figures.cost_error},
                     {"workers_cost", lived.workers_cost},
+                    {"uses",
+                     {{"useful", lived.uses.useful},
+                      {"wasted", lived.uses.wasted},
+                      {"idle", lived.uses.idle},
+                      {"waiting", lived.uses.waiting}}},
                     {"departures", lived.departures},
                     {"within", figures.within},
                     {"within_interval", {figures.within_interval.low, figures.within_interval.high}},
@@ -248,7 +317,8 @@ nlohmann::json plan_document(const Lattice& lattice, const PlanResult& result) {
   const Sensitivity& found = result.sensitivity;
   const auto known = [](const auto& value) { return value ? nlohmann::json(*value) : nlohmann::json(); };
   return {{"is_met", result.is_met},
-          {"samples", lattice.samples()},
+          {"samples", result.target ? nlohmann::json() : nlohmann::json(lattice.samples())},
+          {"target_accuracy", known(result.target)},
           {"configurations", lattice.configurations().size()},
           {"draws", result.draws},
           {"resamples", result.resamples},
@@ -261,9 +331,9 @@ nlohmann::json plan_document(const Lattice& lattice, const PlanResult& result) {
 
 std::string plan_csv(const Lattice& lattice, const PlanResult& result) {
   csv::Writer writer;
-  for (const char* column :
-       {"offer", "machines", "way", "rounds", "round_s", "commit_every", "expected_s", "expected_cost",
-        "lives", "median_s", "low_s", "high_s", "median_cost", "low_cost", "high_cost", "within", "lost_by"})
+  for (const char* column : {"offer", "machines", "way", "rounds", "round_s", "commit_every", "expected_s",
+                             "expected_cost", "lives", "samples", "median_s", "low_s", "high_s",
+                             "median_cost", "low_cost", "high_cost", "within", "lost_by"})
     writer.field(column);
   writer.end_row();
   std::map<std::size_t, const LivedConfiguration*> lived;
@@ -281,10 +351,11 @@ std::string plan_csv(const Lattice& lattice, const PlanResult& result) {
     const auto found = lived.find(i);
     writer.field(found == lived.end() ? 0 : found->second->lives);
     if (found == lived.end()) {
-      for (int column = 0; column < 7; ++column) writer.field("");
+      for (int column = 0; column < 8; ++column) writer.field("");
       writer.field("the estimate: slower or dearer than others");
     } else {
       const planning::Figures& figures = found->second->figures;
+      writer.field(found->second->samples);
       for (const planning::Band* band : {&figures.time_s, &figures.cost})
         for (const double value : {band->median, band->low, band->high}) writer.field(value);
       writer.field(figures.within);
@@ -294,7 +365,7 @@ std::string plan_csv(const Lattice& lattice, const PlanResult& result) {
   }
   for (const Excluded& excluded : lattice.excluded()) {
     writer.field(excluded.what);
-    for (int column = 0; column < 15; ++column) writer.field("");
+    for (int column = 0; column < 16; ++column) writer.field("");
     writer.field(excluded.why);
     writer.end_row();
   }

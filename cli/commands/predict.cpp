@@ -27,6 +27,8 @@ nlohmann::json to_json(const priced::Prediction& found) {
           {"samples_per_s", found.samples_per_s},
           {"parts", parts},
           {"limits", limits},
+          {"servers_needed", found.servers_needed},
+          {"unused_cores", found.unused_cores},
           {"rounds", found.rounds},
           {"makespan_s", found.makespan.count()}};
 }
@@ -53,6 +55,10 @@ void print_prediction(const std::string& name, const priced::Prediction& found) 
                : i == 1 ? "next"
                         : "then",
                found.limits[i].name, found.limits[i].rounds_per_s);
+  if (found.servers_needed > 0)
+    fmt::print("from {} servers on, with equal shares and a host each, these would not bind\n",
+               found.servers_needed);
+  if (!found.unused_cores.empty()) fmt::print("cores: {}\n", found.unused_cores);
   fmt::print("{}: {}; no machine departs, no commits, no evaluations\n", to_text(found.certainty),
              found.origin);
 }

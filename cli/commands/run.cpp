@@ -36,7 +36,10 @@
 #include "workloads/job/plan/job_document.hpp"
 #include "workloads/job/plan/machines_of_job.hpp"
 #include "workloads/membership/generations/generations.hpp"
+#include "workloads/priced/prediction.hpp"
+#include "workloads/priced/speed_check.hpp"
 #include "workloads/records/result_directory.hpp"
+#include "workloads/records/summary.hpp"
 
 namespace tandem::cli {
 namespace {
@@ -191,6 +194,25 @@ void report_failure(const GuardedResult& result, const Job& job, const RunOption
   print_error(message);
 }
 
+/// Where the run had the platform's links, or real ones: its speed beside the closed form of the job. Nothing
+/// for a job without one, and where machines may depart.
+void note_speed(const Job& job, const std::string& out) {
+  const Summary measured = read_summary(out);
+  const bool may_depart = job.spec().experiment.continuation() != Continuation::none;
+  if (may_depart || measured.step_time.steps == 0) return;
+  try {
+    PlatformCache platforms;
+    const auto network = platforms.network(job.spec().experiment.platform, priced::hosts_of_prediction(job));
+    const auto check = priced::check_speed(priced::predict(job, network), measured);
+    if (check.is_slow)
+      print_warning(check.text);
+    else
+      print_note(check.text);
+  } catch (const ConfigError&) {
+    // No closed form.
+  }
+}
+
 /// For the status of a launch.
 const char* place_of_ranks(const RunOptions& options, const MachineUse& machines) {
   if (!options.cluster.empty()) return " on the emulated hosts";
@@ -277,6 +299,7 @@ int run_job(const RunOptions& options) {
   if (result.exit_code == exit_success && restarts) remove_generation_files(job, out);
   end_memory(memory.get());
   if (result.exit_code == exit_success && machines.is_used()) mark_complete(out);
+  if (result.exit_code == exit_success && (cluster || machines.is_used())) note_speed(job, out);
   if (result.exit_code == exit_success)
     print_results(out);
   else

@@ -21,7 +21,7 @@ namespace tandem::cli {
 namespace {
 
 void simulate(SimulateOptions options, const ClusterOptions& cluster) {
-  const std::string one_device = place_on_cluster(options, cluster, world_of(options));
+  const ClusterFiles files = place_on_cluster(options, cluster, world_of(options));
   LoadedExperiment loaded = load_or_resumed(options);
   if (auto* several = std::get_if<LoadedJobs>(&loaded)) {
     if (!options.chakra.empty()) throw ConfigError("--chakra: expected one job, found several (key jobs)");
@@ -32,8 +32,8 @@ void simulate(SimulateOptions options, const ClusterOptions& cluster) {
   const std::string out = result_directory_of(options, job.experiment, world_of(options));
   simulate_with_ensemble(std::move(job), options, out,
                          std::max(1, static_cast<int>(std::thread::hardware_concurrency())));
-  print_results(out);
-  print_answer(out, options, cluster, one_device);
+  print_results(out, cluster.is_wanted());
+  print_answer(out, options, cluster, files);
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ struct StudyOptions {
   std::shared_ptr<const ClusterOptions> cluster;
   std::string vary;                  ///< empty: the experiment's variants, or the suite
   std::optional<JobOptions> varied;  ///< of the suite of --vary: the job
-  std::string one_device;            ///< of --vary: the file of a platform
+  VarySuite vary_suite;              ///< of --vary
 };
 
 constexpr int most_jobs = 64;
@@ -130,7 +130,7 @@ void add_several(const validation::SuiteConfiguration& configuration, StudyEntry
 /// The answer of --vary, also as notes of the report.
 std::string answer_of_varied(const validation::Suite& suite, const StudyOptions& options,
                              validation::Study& study) {
-  const std::string text = vary_text(suite, study.configurations, *options.varied, options.one_device);
+  const std::string text = vary_text(study.configurations, *options.varied, options.vary_suite);
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) study.notes.push_back(line);
   return suite.study.about + "\n\n" + text + '\n';
@@ -189,12 +189,20 @@ int end_shard(const validation::Shard& shard, std::size_t simulated, std::size_t
 int study(const StudyOptions& options) {
   if (options.job.experiment_file.empty())
     throw ConfigError("study: expected an experiment or suite file, found none");
+  if (options.cluster->is_wanted() && options.vary.empty() && !options.varied)
+    throw ConfigError("--workers: expected --vary (compression, bandwidth or workers), found none");
+  if (options.vary == "compression" && options.fidelity == priced_fidelity)
+    throw ConfigError(
+        "--vary compression: expected --fidelity transfers, found priced, which has no form for it");
   if (!options.vary.empty()) {
     StudyOptions varied = options;
-    varied.job.experiment_file = write_vary_suite(options.job, *options.cluster, options.vary);
+    varied.vary_suite = write_vary_suite(options.job, *options.cluster, options.vary);
+    varied.job.experiment_file = varied.vary_suite.file;
+    // The suite's experiment has them.
+    varied.job.variant.clear();
+    varied.job.settings.clear();
     varied.vary.clear();
     varied.varied = options.job;
-    varied.one_device = write_one_device(options.job, *options.cluster);
     return study(varied);
   }
   PlatformCache platforms;

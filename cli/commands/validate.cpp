@@ -2,6 +2,7 @@
 // experiment, and reports how far simulation and measurement differ.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -49,6 +50,11 @@ int validate_all(ValidateOptions options) {
     print_names(suite);
     return exit_success;
   }
+  const auto has_profile = [](const auto& one) { return !one.experiment.physics.profile.empty(); };
+  if (options.run.profile.empty() && std::ranges::any_of(suite.configurations, has_profile))
+    print_note(
+        "physics.profile is for simulations: a validation measures a profile of its own; --profile FILE uses "
+        "one");
   options.run.on_cluster = options.run.on_cluster || suite.on_cluster;
   options.run.witness = options.run.witness || suite.with_witness;
   options.run.out = options.job.out.empty() ? default_out(suite.name, "validation") : options.job.out;

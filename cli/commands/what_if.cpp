@@ -11,11 +11,13 @@
 #include <sstream>
 #include <string_view>
 
+#include "cli/commands/compared_jobs.hpp"
 #include "cli/commands/init_files.hpp"
 #include "cli/shared/output.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/quantity_text.hpp"
 #include "workloads/experiment/measured_buckets.hpp"
+#include "workloads/experiment/yaml.hpp"
 #include "workloads/files/whole_file.hpp"
 
 namespace tandem::cli {
@@ -45,16 +47,23 @@ std::string device_of(const LoadedJob& loaded) {
 }
 
 /// Writes the platform, and returns its absolute path.
-std::string write_platform(const LoadedJob& loaded, int workers, const std::string& within) {
-  const std::string device = device_of(loaded);
-  const std::string text = platform_text({.name = loaded.experiment.name,
-                                          .sites = parse_devices(fmt::format("{}:{}", device, workers), 1),
-                                          .within = within});
+std::string write_platform(const LoadedJob& loaded, const ClusterPlace& place) {
+  const std::string text =
+      platform_text({.name = loaded.experiment.name,
+                     .sites = parse_devices(fmt::format("{}:{}", place.device, place.workers), 1),
+                     .within = place.within});
   const fs::path folder = default_out(loaded.experiment.name, "platforms");
   fs::create_directories(folder);
-  const fs::path path = folder / fmt::format("{}-{}-{}.xml", workers, device, within);
+  const fs::path path = folder / (place.name() + ".xml");
   write_whole_file(path.string(), text);
   return fs::absolute(path).lexically_normal().string();
+}
+
+/// "25Gbps" times 0.8 is "20Gbps". Pre: check_bandwidth.
+std::string scaled_rate(const std::string& rate, double factor) {
+  std::size_t unit = 0;
+  const double number = std::stod(rate, &unit);
+  return fmt::format("{:.9g}{}", number * factor, rate.substr(unit));
 }
 
 /// "16-v100-10Gbps-sync.compression=fp16": a folder for each question, so that the next one does not find
@@ -71,6 +80,15 @@ std::string question_folder(const std::string& place, const JobOptions& job) {
   };
   std::ranges::replace_if(name, std::not_fn(is_kept), '-');
   return name;
+}
+
+/// --workers and --within place the job.
+void refuse_other_places(const JobOptions& job) {
+  for (const std::string& setting : job.settings)
+    for (const char* key : {"platform=", "placement."})
+      if (setting.starts_with(key))
+        throw ConfigError("--workers: expected no --set of platform and placement besides, found '" +
+                          setting + "'");
 }
 
 /// All devices of such a platform are workers.
@@ -97,6 +115,13 @@ bool has_shapes(const Experiment& experiment) {
   return std::ranges::any_of(buckets, [](const ListedBucket& bucket) { return !bucket.tensors.empty(); });
 }
 
+/// What a study varies: one variant. Of a launch-bound job both bounds, unless one was chosen.
+Experiment varied_job(Experiment job, const std::string& variant) {
+  if (!variant.empty() || !job.variants.contains(gpu_alone_variant)) job.variants.clear();
+  std::ranges::replace(job.name, '/', '-');
+  return job;
+}
+
 }  // namespace
 
 std::shared_ptr<ClusterOptions> add_cluster_options(CLI::App& command) {
@@ -106,6 +131,14 @@ std::shared_ptr<ClusterOptions> add_cluster_options(CLI::App& command) {
                       .add_option("--workers", options->workers,
                                   "So many devices like the one on which the step was measured, or like the "
                                   "first worker's, each with a link to one switch")
+                      ->check(CLI::Validator(
+                          [](const std::string& text) {
+                            return text.find(',') == std::string::npos
+                                       ? std::string()
+                                       : "expected one number, found '" + text +
+                                             "'; tandem study --vary workers compares several";
+                          },
+                          ""))
                       ->check(CLI::Range(1, 1000))
                       ->group(group);
   auto* within = command.add_option("--within", options->within, "Bandwidth of these links, such as 25Gbps")
@@ -116,41 +149,51 @@ std::shared_ptr<ClusterOptions> add_cluster_options(CLI::App& command) {
   return options;
 }
 
-std::string place_on_cluster(JobOptions& job, const ClusterOptions& cluster, const std::string& world) {
-  if (!cluster.is_wanted()) return "";
+ClusterFiles place_on_cluster(JobOptions& job, const ClusterOptions& cluster, const std::string& world) {
+  if (!cluster.is_wanted()) return {};
   const auto rates = rates_of(cluster.within);
   if (rates.size() != 1)
     throw ConfigError("--within: expected one bandwidth, found '" + cluster.within + "'");
+  refuse_other_places(job);
   const LoadedJob loaded = load_job(job);
-  const std::string platform = write_platform(loaded, cluster.workers, rates.front());
+  const ClusterPlace place{cluster.workers, device_of(loaded), rates.front()};
+  const std::string platform = write_platform(loaded, place);
   if (job.out.empty() && job.resume.empty())
-    job.out = default_out(loaded.experiment.name,
-                          question_folder(fs::path(platform).stem().string(), job) + '/' + world);
+    job.out = default_out(loaded.experiment.name, question_folder(place.name(), job) + '/' + world);
   fmt::print("platform: {}\n", fs::relative(platform).string());
   job.settings.push_back("platform=" + platform);
   const auto& placement = placement_of_cluster();
   job.settings.insert(job.settings.end(), placement.begin(), placement.end());
-  return write_platform(loaded, 1, rates.front());
+  return {.place = place,
+          .one_device = write_platform(loaded, {1, place.device, place.within}),
+          .slower_links = write_platform(
+              loaded, {place.workers, place.device, scaled_rate(place.within, low_link_share)})};
 }
 
-std::string write_one_device(const JobOptions& job, const ClusterOptions& cluster) {
-  return write_platform(load_job(job), 1, rates_of(cluster.within).front());
-}
+std::string ClusterPlace::name() const { return fmt::format("{}-{}-{}", workers, device, within); }
 
-std::string write_vary_suite(const JobOptions& job, const ClusterOptions& cluster, const std::string& what) {
+VarySuite write_vary_suite(const JobOptions& job, const ClusterOptions& cluster, const std::string& what) {
   if (!cluster.is_wanted()) throw ConfigError("--vary: expected --workers and --within, found none");
+  refuse_other_places(job);
   const LoadedJob loaded = load_job(job);
   auto rates = rates_of(cluster.within);
   std::vector<int> workers = {cluster.workers};
   if (what == "bandwidth" && rates.size() == 1) rates = usual_rates_and(rates.front());
-  if (what == "workers") {
+  const bool varies_workers = what == "workers";
+  if (varies_workers) {
     workers.clear();
-    for (int count = 2; count < cluster.workers; count *= 2) workers.push_back(count);
+    for (int count = 1; count < cluster.workers; count *= 2) workers.push_back(count);
     workers.push_back(cluster.workers);
   }
+  const std::string device = device_of(loaded);
+  VarySuite suite{
+      .file = {}, .clusters = {}, .one_device = write_platform(loaded, {1, device, rates.front()})};
   std::vector<std::string> platforms;
-  for (const auto& rate : rates)
-    for (const int count : workers) platforms.push_back(write_platform(loaded, count, rate));
+  for (const auto& rate : rates) {
+    const ClusterPlace largest{cluster.workers, device, rate};
+    platforms.push_back(write_platform(loaded, largest));
+    suite.clusters[platforms.back()] = largest;
+  }
   std::string question =
       fmt::format("How long does a step of {} take on {} of its devices, with {} to each?",
                   loaded.experiment.name, fmt::join(workers, ", "), fmt::join(rates, ", "));
@@ -173,21 +216,26 @@ std::string write_vary_suite(const JobOptions& job, const ClusterOptions& cluste
   }
   const fs::path folder = default_out(loaded.experiment.name, "platforms");
   const std::string place = fmt::format("{}-{}-{}", what, cluster.workers, cluster.within);
-  const fs::path path =
-      folder / fmt::format("{}-{}.yaml", loaded.experiment.name, question_folder(place, job));
+  const Experiment varied = varied_job(loaded.experiment, job.variant);
+  const std::string base = fs::absolute(folder / (varied.name + ".yaml")).lexically_normal().string();
+  write_whole_file(base, to_yaml(varied));
+  const fs::path path = folder / fmt::format("{}-{}.yaml", varied.name, question_folder(place, job));
   write_whole_file(
       path.string(),
       fmt::format(
           "# What other {0} would do, written by `tandem study --vary {0}`.\n"
           "experiments: {1}\n"
-          "set: {{placement.workers: '[]', placement.worker_count: 0, placement.servers: '[server]'}}\n"
+          "set: {{placement.workers: '[]', placement.servers: '[server]'{6}}}\n"
           "grid:\n"
-          "  platform: [{2}]\n{3}"
+          "  platform: [{2}]\n"
+          "{5}{3}"
           "study:\n"
           "  about: >-\n    {4}\n",
-          what, fs::absolute(job.experiment_file).lexically_normal().string(), fmt::join(platforms, ", "),
-          compression, question));
-  return path.string();
+          what, base, fmt::join(platforms, ", "), compression, question,
+          varies_workers ? fmt::format("  placement.worker_count: [{}]\n", fmt::join(workers, ", ")) : "",
+          varies_workers ? "" : ", placement.worker_count: 0"));
+  suite.file = path.string();
+  return suite;
 }
 
 }  // namespace tandem::cli

@@ -2,12 +2,12 @@
 // what a study varies (--vary), and the answer in words.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "cli/shared/job_options.hpp"
-#include "validation/campaign/suite.hpp"
 #include "validation/report/study.hpp"
 
 namespace tandem::cli {
@@ -22,28 +22,42 @@ struct ClusterOptions {
 /// Adds --workers and --within.
 std::shared_ptr<ClusterOptions> add_cluster_options(CLI::App& command);
 
+/// Equal devices around one switch.
+struct ClusterPlace {
+  int workers = 0;
+  std::string device, within;
+  std::string name() const;  ///< "32-v100-25Gbps"
+};
+
+/// A cluster, and files of platforms with which its answer is compared.
+struct ClusterFiles {
+  ClusterPlace place;
+  std::string one_device;
+  std::string slower_links;  ///< the cluster with low_link_share of the rate of its links
+};
+
 /// Places the job on such a cluster, whose platform file it writes and prints: devices are those on which the
 /// step was measured, else those of the first worker. Nothing without --workers. Errors: ConfigError.
-/// Results go to a folder of that cluster and world, unless --out is given. Returns the file of a platform
-/// with one such device (write_one_device); empty without --workers.
-std::string place_on_cluster(JobOptions& job, const ClusterOptions& cluster, const std::string& world);
-
-/// The file of a platform with one such device, on which one device's step without exchange is simulated.
-/// Pre: this process has not simulated.
-std::string write_one_device(const JobOptions& job, const ClusterOptions& cluster);
+/// Results go to a folder of that cluster and world, unless --out is given.
+ClusterFiles place_on_cluster(JobOptions& job, const ClusterOptions& cluster, const std::string& world);
 
 /// Prints "step 101.9 ms on 32 x v100 ..., because ..." for a result directory, and where each number comes
-/// from. Simulates what the answer compares: one device without exchange, kernels that are slower while
-/// messages move, sums by rings alone; of a launch-bound job, its other bound.
+/// from. Simulates what the answer compares (compared_jobs.hpp).
 void print_answer(const std::string& directory, const JobOptions& job, const ClusterOptions& cluster,
-                  const std::string& one_device);
+                  const ClusterFiles& files);
 
-/// Writes the suite of a study that varies compression, bandwidth or workers, and returns its file. Errors:
-/// ConfigError.
-std::string write_vary_suite(const JobOptions& job, const ClusterOptions& cluster, const std::string& what);
+/// The suite of a study that varies compression, bandwidth or workers.
+struct VarySuite {
+  std::string file;
+  std::map<std::string, ClusterPlace> clusters;  ///< by the file of the platform, of which a part may work
+  std::string one_device;                        ///< the file of a platform with one
+};
+
+/// Writes its files. Errors: ConfigError.
+VarySuite write_vary_suite(const JobOptions& job, const ClusterOptions& cluster, const std::string& what);
 /// One line per configuration of that suite: its step, one device's step without exchange over it, and what
 /// each value changes; then the assumptions.
-std::string vary_text(const validation::Suite& suite, std::vector<validation::StudyResult> results,
-                      const JobOptions& job, const std::string& one_device);
+std::string vary_text(std::vector<validation::StudyResult> results, const JobOptions& job,
+                      const VarySuite& suite);
 
 }  // namespace tandem::cli

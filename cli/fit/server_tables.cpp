@@ -74,7 +74,7 @@ void state_cost(LoadedJob& loaded, const ServerCost& cost) {
   const auto& servers = loaded.experiment.placement.servers;
   for (auto& host : loaded.platform.hosts) {
     if (std::ranges::find(servers, host.name) == servers.end()) continue;
-    for (const auto& name : server_property_names()) host.properties.erase(name);
+    for (const auto& name : server_cost_names()) host.properties.erase(name);
     for (const auto& [name, value] : server_properties(cost)) host.properties[name] = value;
   }
 }
@@ -185,7 +185,7 @@ nlohmann::json document_of(const std::vector<SpeedsRow>& rows, const ServerFit& 
 void write_platform(const LoadedJob& loaded, const ServerCost& cost, const std::string& out) {
   const auto text =
       platforms::with_host_properties(loaded.experiment.platform, loaded.experiment.placement.servers,
-                                      server_properties(cost, true), server_property_names());
+                                      server_properties(cost, true), server_cost_names());
   write_whole_file(out, text);
   fmt::print("{}\n", out);
 }

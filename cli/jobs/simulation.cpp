@@ -9,7 +9,6 @@
 #include <optional>
 #include <utility>
 
-#include "cli/jobs/chakra_files.hpp"
 #include "cli/jobs/launched_generations.hpp"
 #include "cli/jobs/long_job.hpp"
 #include "cli/jobs/priced_jobs.hpp"
@@ -29,6 +28,7 @@
 #include "workloads/learner/learner.hpp"
 #include "workloads/membership/generations/generations.hpp"
 #include "workloads/membership/generations/simulated_generations.hpp"
+#include "workloads/trace/job_nodes.hpp"
 
 namespace tandem::cli {
 namespace {
@@ -171,12 +171,15 @@ Simulated simulate_job(LoadedJob loaded, const SimulateOptions& options, const s
   sim::check_platform(job);
   resume_if_asked(job, options);
   record_losses_if_asked(job, options);
-  if (!options.chakra.empty()) check_chakra(job, options.chakra, options.force);
+  if (!options.chakra.empty()) trace::check_chakra(job, options.chakra, options.force);
   const bool has_departures = has_drawn_generations(job);
   if (has_departures && options.fidelity == "smpi")
     throw ConfigError(
         "--fidelity smpi: expected recovery.mode in-place and no tandem:lifetime of servers' hosts, or "
         "transience.lifetime never: the witness does not start jobs again");
+  if (job.exchange().cancels_steps() && options.fidelity == "smpi")
+    throw ConfigError(
+        "--fidelity smpi: expected sync.options.cancel false: the witness cannot cancel a receive");
   const WriteLock lock = create_result_directory(out, options.force);
   if (options.keep) write_document(out + "/job.json", job);
   print_job(job);
@@ -194,7 +197,7 @@ Simulated simulate_job(LoadedJob loaded, const SimulateOptions& options, const s
                       .journal = std::move(run.journal),
                       .makespan = run.makespan};
   if (!options.chakra.empty()) {
-    or_clear(out, [&] { write_chakra(options.chakra, job, simulated.journal); });
+    or_clear(out, [&] { trace::write_chakra(options.chakra, job, simulated.journal); });
     if (!options.operations) simulated.journal.operations.clear();
   }
   const RunInfo& info = simulated.info;

@@ -16,14 +16,6 @@
 namespace tandem::cli {
 namespace {
 
-/// A node of the allocation, under the name that --map gives it.
-struct ScriptNode {
-  std::string name;
-  int ranks = 0;
-  int gpus = 0;  ///< those with these numbers are used
-  std::vector<machines::Mapped> hosts = {};
-};
-
 /// A node for each host. Errors: ConfigError.
 std::vector<machines::Mapped> deal_on_nodes(std::vector<machines::HostNeed> needs, const Job& job,
                                             const machines::Mapping& mapping,
@@ -43,7 +35,8 @@ std::vector<machines::Mapped> deal_on_nodes(std::vector<machines::HostNeed> need
   return all;
 }
 
-/// The nodes, by the first ranks of their hosts.
+}  // namespace
+
 std::vector<ScriptNode> nodes_of(const Job& job, const std::vector<std::string>& entries,
                                  const RunSbatchOptions& options) {
   const auto& platform = job.spec().platform;
@@ -70,6 +63,31 @@ std::vector<ScriptNode> nodes_of(const Job& job, const std::vector<std::string>&
   }
   return nodes;
 }
+
+std::string map_lines(const std::vector<ScriptNode>& nodes) {
+  std::string text;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    auto hosts = nodes[i].hosts;
+    for (auto& host : hosts) host.machine = fmt::format("${{nodes[{}]}}", i);
+    for (const auto& entry : machines::mapping_entries(hosts))
+      text += fmt::format("\n  --map {}=\"{}\"", shell_word(entry.hosts), entry.machines);
+  }
+  return text;
+}
+
+std::string resuming_run(const std::string& program, const std::string& words, const std::string& more) {
+  return fmt::format(
+      "for ((i = restart - 1; i >= 0; --i)); do\n"
+      "  before=$out$([ $i = 0 ] || echo .$i)\n"
+      "  if ls \"$before\"/checkpoints/*.pt > /dev/null 2>&1; then\n"
+      "    exec {0} run --resume \"$before\" --out \"$out.$restart\" --force{2} \"${{machines[@]}}\"\n"
+      "  fi\n"
+      "done\n"
+      "exec {0} {1} --out \"$out\" --force{2} \"${{machines[@]}}\"\n",
+      program, words, more);
+}
+
+namespace {
 
 /// The lines of sbatch's options about nodes.
 std::vector<std::string> node_options(const std::vector<ScriptNode>& nodes, const RunSbatchOptions& options) {
@@ -98,13 +116,7 @@ std::string machine_words(const std::vector<ScriptNode>& nodes, MachineOptions m
   machines.slurm = true;
   std::string text;
   for (const auto& word : words_of(machines)) text += (text.empty() ? "" : " ") + shell_word(word);
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    auto hosts = nodes[i].hosts;
-    for (auto& host : hosts) host.machine = fmt::format("${{nodes[{}]}}", i);
-    for (const auto& entry : machines::mapping_entries(hosts))
-      text += fmt::format("\n  --map {}=\"{}\"", shell_word(entry.hosts), entry.machines);
-  }
-  return text;
+  return text + map_lines(nodes);
 }
 
 std::string run_words(const JobOptions& options) {
@@ -135,10 +147,11 @@ std::string run_script(const Job& job, const JobOptions& job_options, const Mach
   if (options.grace_s > 0.0)
     more.push_back(fmt::format("--signal=B:TERM@{:.0f}", std::ceil(options.grace_s)));
   const std::string grace = options.grace_s > 0.0 ? fmt::format(" --grace {:g}", options.grace_s) : "";
-  const std::string program = shell_word(running_program().string());
   std::size_t hosts = 0;
   for (const auto& node : nodes) hosts += node.hosts.size();
-  return sbatch_head(job.spec().experiment.name, options.sbatch, more) +
+  std::string remarks;
+  for (const auto& remark : options.remarks) remarks += "# " + remark + '\n';
+  return sbatch_head(job.spec().experiment.name, options.sbatch, more) + remarks +
          fmt::format(
              "# {} ranks on {} hosts of {}, on {} nodes.\n"
              "# When Slurm starts the job again, it resumes from its newest checkpoint (evaluate_every), "
@@ -147,18 +160,11 @@ std::string run_script(const Job& job, const JobOptions& job_options, const Mach
              "nodes=($(scontrol show hostnames \"$SLURM_JOB_NODELIST\"))\n"
              "machines=({})\n"
              "out={}\n"
-             "restart=${{SLURM_RESTART_COUNT:-0}}\n"
-             "for ((i = restart - 1; i >= 0; --i)); do\n"
-             "  before=$out$([ $i = 0 ] || echo .$i)\n"
-             "  if ls \"$before\"/checkpoints/*.pt > /dev/null 2>&1; then\n"
-             "    exec {} run --resume \"$before\" --out \"$out.$restart\" --force{} \"${{machines[@]}}\"\n"
-             "  fi\n"
-             "done\n"
-             "exec {} {} --out \"$out\" --force{} \"${{machines[@]}}\"\n",
+             "restart=${{SLURM_RESTART_COUNT:-0}}\n",
              job.roster().size(), hosts, job.spec().platform.file, nodes.size(),
              machine_words(nodes, machines),
-             shell_word(std::filesystem::absolute(out).lexically_normal().string()), program, grace, program,
-             run_words(job_options), grace);
+             shell_word(std::filesystem::absolute(out).lexically_normal().string())) +
+         resuming_run(shell_word(running_program().string()), run_words(job_options), grace);
 }
 
 }  // namespace tandem::cli

@@ -20,11 +20,13 @@ void check_word(const std::string& option, const std::string& value) {
 }  // namespace
 
 void add_sbatch_options(CLI::App& command, SbatchOptions& options, const std::string& what,
-                        const std::string& group) {
+                        const std::string& group, const std::string& usual_time) {
   CLI::Option* const script =
       command.add_flag("--print-sbatch", options.is_wanted, "Print a script for Slurm's sbatch that " + what)
           ->group(group);
-  command.add_option("--time", options.time, "Of the script: time limit, as Slurm writes it [01:00:00]")
+  command
+      .add_option("--time", options.time,
+                  "Of the script: time limit, as Slurm writes it [" + usual_time + "]")
       ->needs(script)
       ->group(group);
   command

@@ -14,9 +14,10 @@ struct SbatchOptions {
   std::string partition;
 };
 
-/// Adds --print-sbatch ("Print a script for sbatch that WHAT"), --time, --mem and --partition.
+/// Adds --print-sbatch ("Print a script for sbatch that WHAT"), --time, --mem and --partition. `usual_time`:
+/// the limit without --time, in words.
 void add_sbatch_options(CLI::App& command, SbatchOptions& options, const std::string& what,
-                        const std::string& group);
+                        const std::string& group, const std::string& usual_time = "01:00:00");
 
 /// The first lines of the script; `more`: other options of sbatch, such as "--nodes=3".
 /// Errors: ConfigError for values that are no words of such a script.

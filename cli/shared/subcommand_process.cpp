@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "cli/shared/exit_codes.hpp"
+#include "cli/shared/progress.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/stream_text.hpp"
 #include "runtime/process/running_program.hpp"
@@ -101,8 +102,10 @@ std::exception_ptr error_of(const std::string& what, const std::string& log, con
   return std::make_exception_ptr(WorldError(message));
 }
 
-void run_subcommands(const std::vector<Subcommand>& commands, int parallel) {
+void run_subcommands(const std::vector<Subcommand>& commands, int parallel,
+                     const std::function<void(double)>& progress) {
   std::exception_ptr failure;
+  std::vector<bool> has_ended(commands.size());
   ProcessQueue queue{.count = commands.size(), .start = {}, .ended = {}};
   queue.start = [&](std::size_t index, const sigset_t& blocked_signals) {
     const Subcommand& command = commands[index];
@@ -122,6 +125,14 @@ void run_subcommands(const std::vector<Subcommand>& commands, int parallel) {
     if (!error)
       error = error_of(fmt::format("tandem {}", fmt::join(command.words, " ")), command.log, status);
     if (error && !failure) failure = std::move(error);
+    has_ended[index] = true;
+  };
+  queue.waiting = [&] {
+    if (!progress) return;
+    double done = 0;
+    for (std::size_t i = 0; i < commands.size(); ++i)
+      done += has_ended[i] ? 1.0 : logged_progress(commands[i].log);
+    progress(done / static_cast<double>(commands.size()));
   };
   run_processes(queue, parallel);
   if (failure) std::rethrow_exception(failure);

@@ -47,8 +47,9 @@ struct Subcommand {
   std::string log;
 };
 
-/// Runs the commands, up to `parallel` (at least 1) concurrently. Errors: as error_of, of the first one that
-/// failed, and Interrupted.
-void run_subcommands(const std::vector<Subcommand>& commands, int parallel);
+/// Runs the commands, up to `parallel` (at least 1) concurrently. `progress`: gets the part of them that is
+/// done, by their logs. Errors: as error_of, of the first one that failed, and Interrupted.
+void run_subcommands(const std::vector<Subcommand>& commands, int parallel,
+                     const std::function<void(double)>& progress = {});
 
 }  // namespace tandem::cli

@@ -133,6 +133,9 @@ std::string summary_text(const trace::RankFindings& findings) {
         "  computation by phase, medians of all steps: forward {}, backward {}, optimiser {} ms{}\n",
         ms(summary.forward), ms(summary.backward), ms(summary.optimizer),
         summary.other > 0 ? fmt::format(", other {} ms", ms(summary.other)) : "");
+  if (const auto& buffers = findings.buffers; buffers.bytes > 0)
+    text += fmt::format("  buffers before each forward pass: {} B broadcast, {} ms on the GPU with waiting\n",
+                        buffers.bytes, ms(buffers.time));
   text += "  " + trace::launch_verdict(findings.delays) + '\n';
   return text;
 }
@@ -237,6 +240,8 @@ json findings_document(const trace::RankFindings& findings, const std::vector<tr
       {"phases", phases_document(summary.forward, summary.backward, summary.optimizer, summary.other)},
       {"launches", trace::launch_verdict(findings.delays)},
       {"prompt_share", findings.delays.prompt_share()},
+      {"buffer_bytes", findings.buffers.bytes},
+      {"buffers_us", us(findings.buffers.time)},
       {"breakdown_exact", breakdown_document(findings.exact)},
       {"breakdown_hta", breakdown_document(findings.hta)},
       {"overlap_slowdown", findings.slowdown ? json(findings.slowdown->factor) : json(nullptr)}};

@@ -66,6 +66,11 @@ validation::Suite read_suite(const JobOptions& job, const SuiteInputOptions& opt
   validation::Suite suite = suite_of(job);
   validation::keep_only(suite, options.only);
   if (!options.list) check_configurations(suite, platforms);
+  if (!suite.replaced.empty())
+    print_note(
+        fmt::format("--set replaces {}: variants that differ in nothing else are now equal; to change what "
+                    "they have in common alone, edit the file",
+                    fmt::join(suite.replaced, ", ")));
   return suite;
 }
 

@@ -286,6 +286,9 @@ struct Factory {
   /// Deals the samples of each step again among the nodes. So all nodes with workers have equally many
   /// workers, and no checkpoint knows which worker got which sample.
   bool deals_steps = false;
+  /// As many read in the background beside demand as the policy was published with, unless the user says
+  /// when; 0: such reads wait until no batch waits.
+  int loaders = 0;
 };
 /// The policies of cache nodes.
 const Catalog<Factory>& catalog();

@@ -148,7 +148,10 @@ void RecentTimes::serialise(PolicyState& state, const std::string& name) { state
 
 OptionSpec CommitCost::option() {
   return {.name = "cost_s",
-          .summary = "seconds for which a commit blocks the job; 0: the mean of the measured ones",
+          .summary =
+              "seconds for which the policy assumes that a commit blocks the job; 0: the mean of the "
+              "measured ones. How long "
+              "a commit does, disks and links decide",
           .default_value = 0.0,
           .minimum = 0.0,
           .maximum = longest_s};

@@ -18,8 +18,9 @@ Entry none() {
 }  // namespace
 
 const Catalog<Factory>& catalog() {
-  static const Catalog<Factory> table("compression", {none(), fp16(), bf16(), top_k(), random_k(), sign(),
-                                                      one_bit(), qsgd(), power_sgd(), lossless()});
+  static const Catalog<Factory> table(
+      "compression", {none(), fp16(), bf16(), top_k(), random_k(), sign(), one_bit(), qsgd(), terngrad(),
+                      two_bit(), power_sgd(), lossless()});
   return table;
 }
 

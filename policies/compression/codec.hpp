@@ -129,6 +129,10 @@ struct Factory {
   Efforts (*efforts)(const Options&) = nullptr;
   const collectives::Element* element = nullptr;                             ///< for Sharing::summed
   std::unique_ptr<SharedFactors> (*make_factors)(const Setting&) = nullptr;  ///< for Sharing::factored
+  bool is_exact = false;  ///< a message decodes to the same values
+  /// The error of a message may be larger than its values. Where the error becomes part of what is sent next,
+  /// errors would grow. Null: never.
+  bool (*may_err_widely)(const Options&) = nullptr;
 };
 
 const Catalog<Factory>& catalog();

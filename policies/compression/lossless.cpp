@@ -131,7 +131,10 @@ Entry lossless() {
                        .default_value = 0.84,
                        .minimum = 1e-3,
                        .maximum = 1.0}},
-          .make = {.sharing = Sharing::none, .make = make_codec<Lossless>, .efforts = lossless_efforts}};
+          .make = {.sharing = Sharing::none,
+                   .make = make_codec<Lossless>,
+                   .efforts = lossless_efforts,
+                   .is_exact = true}};
 }
 
 }  // namespace tandem::compression

@@ -17,6 +17,8 @@ Entry random_k();
 Entry sign();
 Entry one_bit();
 Entry qsgd();
+Entry terngrad();
+Entry two_bit();
 Entry power_sgd();
 Entry lossless();
 

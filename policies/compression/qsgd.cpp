@@ -124,7 +124,10 @@ Entry qsgd() {
               "Quantization and Encoding. NeurIPS 2017",
           .options = {integer_option("levels", "quantisation levels above 0", 4, 1, 32767),
                       integer_option("bucket", "elements that share a norm", 128, 1, 1e9)},
-          .make = {.sharing = Sharing::gathered, .make = make_codec<Qsgd>, .efforts = qsgd_efforts}};
+          .make = {.sharing = Sharing::gathered,
+                   .make = make_codec<Qsgd>,
+                   .efforts = qsgd_efforts,
+                   .may_err_widely = [](const Options&) { return true; }}};
 }
 
 }  // namespace tandem::compression

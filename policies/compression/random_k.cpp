@@ -91,7 +91,8 @@ Entry random_k() {
           .make = {.sharing = Sharing::summed,
                    .make = make_codec<RandomK>,
                    .efforts = random_k_efforts,
-                   .element = &collectives::float_element}};
+                   .element = &collectives::float_element,
+                   .may_err_widely = [](const Options& options) { return !has_error_feedback(options); }}};
 }
 
 }  // namespace tandem::compression

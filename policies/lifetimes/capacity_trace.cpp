@@ -115,7 +115,7 @@ Entry capacity_trace() {
                    .summary = "which occupants depart first",
                    .default_value = std::string("newest"),
                    .choices = {"newest", "oldest"}}},
-      .make = {.lifetime = nullptr, .fates = make_fates_of<CapacityFates>}};
+      .make = {.lifetime = nullptr, .fates = make_fates_of<CapacityFates>, .is_drawn = false}};
 }
 
 }  // namespace tandem::lifetimes

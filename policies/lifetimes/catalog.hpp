@@ -17,7 +17,8 @@ struct Factory {
   std::unique_ptr<Lifetime> (*lifetime)(const Options&) = nullptr;
   /// Null: each occupant's lifetime is drawn from `lifetime`. Errors: ConfigError.
   std::unique_ptr<Fates> (*fates)(const FatesSetting&) = nullptr;
-  double lost = 0.0;  ///< default of the option `lost`
+  double lost = 0.0;     ///< default of the option `lost`
+  bool is_drawn = true;  ///< another seed gives other lifetimes
 };
 
 /// An option that does not change the model itself: it has the models of some hosts, which the caller makes.

@@ -55,16 +55,17 @@ class FixedFates final : public KnownFates {
 }  // namespace
 
 Entry fixed() {
-  return {.name = "fixed",
-          .summary = "given lifetimes: one for all machines, or a list per slot",
-          .paper = "",
-          .options = {{"time", "lifetime in seconds of the machines that `times` does not list", infinity,
-                       0.0, infinity},
-                      {"times",
-                       "lifetimes in seconds by slot (;) and incarnation (,): \"100,50;200\" has two for the "
-                       "first slot; inf: never departs",
-                       std::string()}},
-          .make = {.lifetime = make_lifetime_of<Fixed>, .fates = make_fates_of<FixedFates>}};
+  return {
+      .name = "fixed",
+      .summary = "given lifetimes: one for all machines, or a list per slot",
+      .paper = "",
+      .options = {{"time", "lifetime in seconds of the machines that `times` does not list", infinity, 0.0,
+                   infinity},
+                  {"times",
+                   "lifetimes in seconds by slot (;) and incarnation (,): \"100,50;200\" has two for the "
+                   "first slot; inf: never departs",
+                   std::string()}},
+      .make = {.lifetime = make_lifetime_of<Fixed>, .fates = make_fates_of<FixedFates>, .is_drawn = false}};
 }
 
 }  // namespace tandem::lifetimes

@@ -25,7 +25,7 @@ Entry never() {
           .summary = "machines are not taken away, except at the limit",
           .paper = "",
           .options = {},
-          .make = {.lifetime = make_lifetime_of<Never>}};
+          .make = {.lifetime = make_lifetime_of<Never>, .is_drawn = false}};
 }
 
 }  // namespace tandem::lifetimes

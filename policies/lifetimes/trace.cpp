@@ -114,7 +114,7 @@ Entry trace() {
                 "in the order of time, separated by semicolons: \"TIME add|remove|warn NODE\", in seconds; "
                 "the first node is the first slot",
                 std::string()}},
-          .make = {.lifetime = nullptr, .fates = make_fates_of<TraceFates>}};
+          .make = {.lifetime = nullptr, .fates = make_fates_of<TraceFates>, .is_drawn = false}};
 }
 
 }  // namespace tandem::lifetimes

@@ -11,7 +11,7 @@
 namespace tandem::planning {
 namespace {
 
-constexpr double z95 = 1.959963984540054;  // 97.5 % of a standard normal distribution are below
+constexpr double z95 = errors_of_interval;  // 97.5 % of a standard normal distribution are below
 
 Band band_of(const std::vector<double>& values) {
   constexpr double low = 0.05, high = 0.95;
@@ -20,6 +20,15 @@ Band band_of(const std::vector<double>& values) {
 
 double mean_of(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+/// Of the mean; 0 for one value.
+double error_of(const std::vector<double>& values, double mean) {
+  if (values.size() < 2) return 0.0;
+  double squares = 0.0;
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  const auto n = static_cast<double>(values.size());
+  return std::sqrt(squares / (n * (n - 1)));
 }
 
 }  // namespace
@@ -51,6 +60,7 @@ Figures figures_of(std::span<const Outcome> outcomes, const Goal& goal, bool is_
                   .cost = band_of(costs),
                   .mean_time_s = mean_of(times),
                   .mean_cost = mean_of(costs),
+                  .cost_error = error_of(costs, mean_of(costs)),
                   .within = static_cast<double>(met) / static_cast<double>(outcomes.size()),
                   .within_interval = wilson(met, std::ssize(outcomes))};
   if (is_certain) figures.within_interval = {figures.within, figures.within};

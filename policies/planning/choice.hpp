@@ -34,6 +34,8 @@ struct Goal {
 struct Interval {
   double low = 0.0, high = 1.0;
 };
+/// So many standard errors on both sides of a mean are its 95 % interval.
+constexpr double errors_of_interval = 1.959963984540054;
 /// Of a probability, by how often something happened: Wilson's, with 95 %. Pre: 0 <= times <= draws, draws
 /// >= 1.
 Interval wilson(std::int64_t times, std::int64_t draws);
@@ -46,6 +48,7 @@ struct Band {
 struct Figures {
   Band time_s{}, cost{};  ///< cost in dollars
   double mean_time_s = 0.0, mean_cost = 0.0;
+  double cost_error = 0.0;  ///< standard error of the mean cost
   double within = 0.0;  ///< share of the outcomes that meet the goal
   Interval within_interval{};
   /// Its lower end is at least the confidence, or every outcome is the same and meets the goal.

@@ -4,9 +4,18 @@
 namespace tandem::provisioning {
 
 const Catalog<Factory>& catalog() {
-  static const Catalog<Factory> table("provisioning policy",
-                                      {same(), other_zone(), longest_living(), diversify(), tiers()});
+  static const Catalog<Factory> table(
+      "provisioning policy", {same(), other_zone(), longest_living(), diversify(), tiers(), cheapest(),
+                              work_per_dollar(), expected_value(), mixture(), deadline()});
   return table;
+}
+
+bool asks_for_prices(const std::string& name) {
+  return name == "cheapest" || name == "work-per-dollar" || name == "expected-value";
+}
+
+bool asks_for_machines(const std::string& name) {
+  return asks_for_prices(name) || name == "mixture" || name == "deadline";
 }
 
 }  // namespace tandem::provisioning

@@ -13,5 +13,10 @@ Entry other_zone();
 Entry longest_living();
 Entry diversify();
 Entry tiers();
+Entry cheapest();
+Entry work_per_dollar();
+Entry expected_value();
+Entry mixture();
+Entry deadline();
 
 }  // namespace tandem::provisioning

@@ -12,7 +12,13 @@ Policy::Policy(const Setting& setting) {
   for (const std::size_t zone : setting.zones)
     slots_.push_back({.zone = numbers.emplace(zone, numbers.size()).first->second});
   zone_count_ = numbers.size();
+  TANDEM_CHECK(setting.machines.empty() || setting.machines.size() == slots_.size(), "machines",
+               setting.machines.size(), "slots", slots_.size());
+  for (std::size_t slot = 0; slot < setting.machines.size(); ++slot)
+    slots_[slot].machine = setting.machines[slot];
 }
+
+Seconds Policy::earliest(std::size_t, Seconds now) const { return now; }
 
 void Policy::died(std::size_t, Seconds, Seconds) {}
 

@@ -1,11 +1,13 @@
-// Where a machine is requested: of the empty slots of a job in which one may be requested, which comes first.
-// Pure objects that a recovery policy asks, and notifies of what happens. No clock, I/O or global state.
+// Where a machine is requested: of the empty slots of a job in which one may be requested, which comes first,
+// and when a machine there is worth it. Pure objects that a recovery policy asks, and notifies of what
+// happens. No clock, I/O or global state.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "policies/vocabulary/catalog.hpp"
@@ -19,7 +21,8 @@ namespace tandem::provisioning {
 struct Setting {
   std::vector<std::size_t> zones;  ///< of each slot
   Options options = {};
-  double time_scale = 1.0;  ///< divides the times of the options, which are those of machines
+  double time_scale = 1.0;                 ///< divides the times of the options, which are those of machines
+  std::vector<SlotMachine> machines = {};  ///< of each slot; empty: nothing is known
 };
 
 /// Keeps account of the machines in the slots; a derived class returns the cost of a slot. Times are seconds
@@ -38,6 +41,10 @@ class Policy {
   /// A request goes to the slot with the least cost; of equal ones to the slot whose machine departed, else
   /// to the lowest. Finite. Pre: the slot is empty.
   virtual double cost(std::size_t slot, Seconds now) const = 0;
+  /// When a machine is worth its request there, if nothing happens until then; at most `now`: now; infinite:
+  /// only after another event. A job with fewer machines than it needs members does not wait. Pre: the slot
+  /// is empty.
+  virtual Seconds earliest(std::size_t slot, Seconds now) const;
   /// Shows every value that events change; see serialised() and restore().
   virtual void serialise(PolicyState& state);
 
@@ -53,6 +60,7 @@ class Policy {
   std::size_t zone(std::size_t slot) const { return slots_.at(slot).zone; }
   bool is_requested(std::size_t slot) const { return slots_.at(slot).state == State::requested; }
   bool is_present(std::size_t slot) const { return slots_.at(slot).state == State::present; }
+  const SlotMachine& machine(std::size_t slot) const { return slots_.at(slot).machine; }
   /// Time in which the slot had a machine.
   Seconds occupied(std::size_t slot, Seconds now) const;
 
@@ -60,6 +68,7 @@ class Policy {
   enum class State : std::uint8_t { empty, requested, present };
   struct Slot {
     std::size_t zone = 0;
+    SlotMachine machine = {};
     State state = State::empty;
     Seconds since{};     ///< when the machine arrived, if one is present
     Seconds occupied{};  ///< by machines that departed
@@ -72,5 +81,8 @@ class Policy {
 /// Pre: at least one slot. Errors: OptionError.
 using Factory = std::unique_ptr<Policy> (*)(const Setting&);
 const Catalog<Factory>& catalog();
+/// The policy reads Setting::machines; their prices.
+bool asks_for_machines(const std::string& name);
+bool asks_for_prices(const std::string& name);
 
 }  // namespace tandem::provisioning

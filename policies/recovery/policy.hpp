@@ -141,6 +141,7 @@ struct Setting {
   std::vector<std::size_t> zones = {};  ///< of each slot: machines of a zone fail together; empty: all in one
   std::string provisioning = "same";    ///< of provisioning::catalog(): which empty slots get the requests
   std::map<std::string, OptionValue> provisioning_options = {};
+  std::vector<SlotMachine> machines = {};  ///< of each slot; empty: nothing is known
   /// Divides times of machines: those of `provisioning_options`, and waits until a request.
   double time_scale = 1.0;
   /// The share of machines that live beyond an age, both in the job's time; null: all stay.

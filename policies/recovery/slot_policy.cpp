@@ -1,6 +1,7 @@
 #include "policies/recovery/slot_policy.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/line_codec.hpp"
@@ -15,11 +16,14 @@ SlotPolicy::SlotPolicy(const Setting& setting, const RequestRules& rules)
                setting.workers);
   TANDEM_CHECK(setting.zones.empty() || setting.zones.size() == slots_.size(), "zones", setting.zones.size(),
                "slots", setting.slots);
+  TANDEM_CHECK(setting.machines.empty() || setting.machines.size() == slots_.size(), "machines",
+               setting.machines.size(), "slots", setting.slots);
   const auto& entry = provisioning::catalog().find(setting.provisioning);
   provisioning_ =
       entry.make({.zones = setting.zones.empty() ? std::vector<std::size_t>(slots_.size(), 0) : setting.zones,
                   .options = Options::resolve(entry.name, entry.options, setting.provisioning_options),
-                  .time_scale = setting.time_scale});
+                  .time_scale = setting.time_scale,
+                  .machines = setting.machines});
 }
 
 bool SlotPolicy::admits(bool) const { return true; }
@@ -103,7 +107,7 @@ void SlotPolicy::settle(Seconds now, const Change& change, Decisions& decisions)
   pause_or_continue(now, chosen || change.member_departed, decisions);
   if (has_waited_too_long(now)) return give_up(decisions);
   request_machines(now, change, decisions);
-  plan_tick(decisions);
+  plan_tick(now, decisions);
 }
 
 /// Those that are announced to be taken away come last.
@@ -159,13 +163,19 @@ void SlotPolicy::give_up(Decisions& decisions) {
                                   ", now " + std::to_string(slots_.members())});
 }
 
+/// When a machine may be requested in the slot, and is worth it.
+Seconds SlotPolicy::earliest(std::size_t slot, Seconds now) const {
+  const Seconds may = waits_.earliest(slot);
+  return slots_.machines() < setting_.least ? may : std::max(may, provisioning_->earliest(slot, now));
+}
+
 /// Of the slots in which a machine may be requested now, the one that provisioning prefers; of equal ones
 /// that of the machine that departed, else the lowest.
 std::optional<std::size_t> SlotPolicy::next_request(Seconds now, const Change& change) const {
   std::optional<std::size_t> best;
   double best_cost = 0.0;
   for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
-    if (slots_[slot].state != SlotState::empty || waits_.earliest(slot) > now) continue;
+    if (slots_[slot].state != SlotState::empty || earliest(slot, now) > now) continue;
     const double cost = provisioning_->cost(slot, now);
     if (best && (cost > best_cost || (cost == best_cost && slot != change.slot))) continue;
     best = slot;
@@ -184,13 +194,15 @@ void SlotPolicy::request_machines(Seconds now, const Change& change, Decisions& 
   }
 }
 
-void SlotPolicy::plan_tick(Decisions& decisions) {
+void SlotPolicy::plan_tick(Seconds now, Decisions& decisions) {
   std::optional<Seconds> next;
-  const auto add = [&](Seconds time) { next = next ? std::min(*next, time) : time; };
+  const auto add = [&](Seconds time) {
+    if (std::isfinite(time.count())) next = next ? std::min(*next, time) : time;
+  };
   if (paused_ && setting_.give_up > Seconds()) add(paused_since_ + setting_.give_up);
   if (wanted() > slots_.machines())
     for (std::size_t slot = 0; slot < slots_.size(); ++slot)
-      if (slots_[slot].state == SlotState::empty) add(waits_.earliest(slot));
+      if (slots_[slot].state == SlotState::empty) add(earliest(slot, now));
   if (!next || next == tick_) return;
   tick_ = next;
   decisions.emplace_back(WakeAt{*next});

@@ -61,9 +61,10 @@ class SlotPolicy : public Policy {
   void pause_or_continue(Seconds now, bool members_changed, Decisions& decisions);
   bool has_waited_too_long(Seconds now) const;
   void give_up(Decisions& decisions);
+  Seconds earliest(std::size_t slot, Seconds now) const;
   std::optional<std::size_t> next_request(Seconds now, const Change& change) const;
   void request_machines(Seconds now, const Change& change, Decisions& decisions);
-  void plan_tick(Decisions& decisions);
+  void plan_tick(Seconds now, Decisions& decisions);
 
   Setting setting_;
   Slots slots_;

@@ -46,7 +46,7 @@ class MemberDeals {
   };
   /// How many numbers the change has that deal() would make now.
   std::int64_t count_numbers_of_change() const;
-  /// Most numbers of a change in a job of `workers` workers.
+  /// Most numbers of a change in a job of at most `workers` workers.
   static std::int64_t most_numbers_of_change(std::int64_t workers) {
     return 4 + 3 * workers + numbers_of_returned * most_returned(workers);
   }

@@ -79,6 +79,7 @@ using WorkerEvent = std::variant<StepBegin, StepDone, Answer, LocalSteps, Member
 struct StepBeginDecision {
   std::optional<Exchange> exchange = {};  ///< runs during the step
   bool reports = false;                   ///< to the coordinator
+  bool waits = false;                     ///< for the answer to that report, whatever it is
 };
 
 /// On the peers route: the workers between which exchanges of models can start. Sorted worker indices.
@@ -96,8 +97,10 @@ class WorkerPolicy {
   /// step is exchanged, while the gradient is computed for it; then the mean is updated by the worker's own
   /// gradient. Without an exchange, the step ends with a local update, and `on_step_done` decides.
   virtual std::optional<Exchange> on_step_begin(const StepBegin&) { return std::nullopt; }
-  /// True: at the begin of the step, the worker reports to the coordinator and does not wait for the answer.
+  /// True: at the begin of the step, the worker reports to the coordinator. It does not wait for the answer,
+  /// or if `waits` is true, it waits and continues whatever the answer is.
   virtual bool reports(const StepBegin&) { return false; }
+  virtual bool waits(const StepBegin&) { return false; }
   /// Called after a step without an overlapping exchange.
   virtual WorkerDecision on_step_done(const StepDone&) { return Continue{}; }
   /// Called after an `Ask`.
@@ -124,6 +127,7 @@ struct Push {
   double done;       ///< share of the job that is done (whole rounds if rounds limit it); 1 or more: it ends
   /// The schedule's learning rate of the next round, divided by the configured learning rate.
   double rate = 1.0;
+  bool cancelled = false;  ///< the step was stopped (Cancel): there is no gradient to accept
 };
 /// A worker asks whether to continue, or reports when it begins another step.
 struct Report {
@@ -176,7 +180,13 @@ struct AnswerReport {
   int worker;
   bool ready;  ///< to exchange
 };
-using ServerDecision = std::variant<Accept, Discard, Apply, Reply, AnswerReport>;
+/// Stops the steps that compute a gradient on a model older than this version: its push would be dropped. A
+/// worker stops after its forward pass, or between two buckets of its backward pass, and pushes without a
+/// gradient. A step whose gradient is computed ends as usual. Of several servers, the first one decides.
+struct Cancel {
+  int version;
+};
+using ServerDecision = std::variant<Accept, Discard, Apply, Reply, AnswerReport, Cancel>;
 /// Executed in this order. Sums are taken in worker order, independent of the order of arrival.
 using ServerDecisions = std::vector<ServerDecision>;
 
@@ -199,14 +209,14 @@ class ServerPolicy {
 std::string to_text(const ServerEvent& event);
 /// Errors: ConfigError when the text is not an event.
 ServerEvent parse_server_event(const std::string& text);
-/// "accept 2 1; apply 1; reply 0; reply 1".
+/// "accept 2 1; cancel 8; apply 1; reply 0; reply 1".
 std::string to_text(const ServerDecisions& decisions);
 /// One line each, e.g. "step_done samples=8 steps=2 duration=0.25 answer=1 now=3.5". Round-trips exactly.
 std::string to_text(const WorkerEvent& event);
 /// Errors: ConfigError when the text is not an event.
 WorkerEvent parse_worker_event(const std::string& text);
 std::string to_text(const WorkerDecision& decision);
-/// "exchange gradient", "continue", and with a report "continue; report".
+/// "exchange gradient", "continue", and with a report "continue; report" or "continue; report and wait".
 std::string to_text(const StepBeginDecision& decision);
 
 // ---- Catalogue ----
@@ -255,6 +265,14 @@ struct Factory {
   bool varies_batch = false;  ///< a reply may change the batch size of its worker
   bool uses_losses = false;   ///< decides by the losses of steps
   bool uses_done = false;     ///< decides by Push::done; shards agree on it unless time limits the job
+  /// With these options, the server may stop steps (Cancel); null: never.
+  bool (*cancels)(const Options&) = nullptr;
+  /// On the server route, each part of the model can have a server's side of its own, though it decides by
+  /// times: it applies pushes at once, all alike, or waits for all. Without this flag, sides that do not
+  /// decide by times, or in lockstep, can.
+  bool decides_by_part = false;
+  /// Durations of local steps that workers report are without the loading of their samples.
+  bool excludes_loading = false;
   Membership membership = {};
 };
 

@@ -14,7 +14,7 @@ ServerDecisions decide(ServerPolicy& policy, const ServerEvent& event) {
 
 StepBeginDecision decide(WorkerPolicy& policy, const StepBegin& event) {
   auto exchange = policy.on_step_begin(event);
-  return {.exchange = std::move(exchange), .reports = policy.reports(event)};
+  return {.exchange = std::move(exchange), .reports = policy.reports(event), .waits = policy.waits(event)};
 }
 
 std::string decide_in_words(WorkerPolicy& policy, const WorkerEvent& event) {

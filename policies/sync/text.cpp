@@ -17,7 +17,8 @@ const auto& server_events() {
       line<Push>("push", field("worker", &Push::worker), field("version", &Push::version),
                  field("samples", &Push::samples), field("steps", &Push::local_steps),
                  field("duration", &Push::duration), field("loss", &Push::loss), field("done", &Push::done),
-                 field("rate", &Push::rate, 1.0), field("now", &Push::now)),
+                 field("rate", &Push::rate, 1.0), field("cancelled", &Push::cancelled, false),
+                 field("now", &Push::now)),
       line<Report>("report", field("worker", &Report::worker), field("version", &Report::version),
                    field("steps", &Report::local_steps), field("duration", &Report::duration),
                    field("now", &Report::now)),
@@ -54,6 +55,7 @@ struct DecisionText {
   std::string operator()(const AnswerReport& d) const {
     return "answer " + std::to_string(d.worker) + (d.ready ? " ready" : " continue");
   }
+  std::string operator()(const Cancel& d) const { return "cancel " + std::to_string(d.version); }
   std::string operator()(const Continue&) const { return "continue"; }
   std::string operator()(const Ask&) const { return "ask"; }
   std::string operator()(const Exchange& d) const {
@@ -89,7 +91,7 @@ std::string to_text(const WorkerDecision& decision) { return std::visit(Decision
 std::string to_text(const StepBeginDecision& decision) {
   const DecisionText text;
   return (decision.exchange ? text(*decision.exchange) : text(Continue{})) +
-         (decision.reports ? "; report" : "");
+         (decision.reports ? "; report" : "") + (decision.reports && decision.waits ? " and wait" : "");
 }
 
 }  // namespace tandem::sync

@@ -259,7 +259,7 @@ std::unique_ptr<compression::Codec> make_cuda_codec(CudaDevice& device, const st
   if (method == "random-k") return std::make_unique<CudaRandomK>(device, setting);
   if (method == "qsgd" && setting.options.integer("bucket") <= most_elements_of_norm)
     return std::make_unique<CudaQsgd>(device, setting);
-  if (method == "sign")
+  if (method == "sign" && setting.options.text("magnitude") == "mean")
     return std::make_unique<CudaSigns>(device, setting.stretch, kernels::SignMethod::sign);
   if (method == "one-bit")
     return std::make_unique<CudaSigns>(device, setting.stretch, kernels::SignMethod::one_bit);

@@ -102,6 +102,11 @@ EmulatedUnit& MpiContext::unit_of(const Work& work) {
 
 Pending MpiContext::compute(const Work& work, Kernel kernel) {
   const auto duration = setting_.emulated ? setting_.emulated(work) : std::nullopt;
+  if (work.concurrent && is_stated_of_server(work)) {
+    // Each of the server's threads is a unit of its own.
+    EmulatedUnit thread;
+    return occupy(thread, duration, kernel, /*is_work=*/true);
+  }
   EmulatedUnit& unit = unit_of(work);
   if (!kernel || device_.is_host()) return occupy(unit, duration, kernel, /*is_work=*/true);
   if (!duration) return queue(work, kernel);

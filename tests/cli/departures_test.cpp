@@ -242,6 +242,68 @@ INSTANTIATE_TEST_SUITE_P(LongRoutes, SpareJobs,
                          ::testing::Values("", "--set sync.over=all-reduce",
                                            "--set sync.algorithm=d-psgd --set sync.over=peers"));
 
+class GrowingJobs : public DepartureJobs {};
+
+/// The machines of the other slots can be had later, and need a tenth of a second to come up.
+TEST_P(GrowingJobs, GetTheSameWorkersInBothWorlds) {
+  const std::string job = experiment(
+      150,
+      trace("0 add a; 0 add b; 20 add c; 50 add d") + hundredfold + GetParam() +
+          " --set physics.ensemble=0 --set placement.worker_count=2 --set placement.spares=[node-3,node-4] "
+          "--set recovery.most=4 --set recovery.scale_rate=linear --decisions");
+  succeeds("simulate " + job + " --out simulated");
+  succeeds("run " + job + " --out measured");
+  for (const char* world : {"simulated", "measured"}) {
+    SCOPED_TRACE(world);
+    const Results found = results(world);
+    expect_samples_add_up(found.info, found.journal);
+    std::vector<std::pair<int, std::int64_t>> joined;
+    for (const auto& change : changes_with(found.journal, "joined"))
+      joined.emplace_back(change.slot, change.incarnation);
+    EXPECT_EQ(joined, (std::vector<std::pair<int, std::int64_t>>{{0, 1}, {1, 1}, {2, 1}, {3, 1}}));
+    const auto& times = found.summary.membership.value().by_workers;
+    ASSERT_EQ(times.size(), 3U);
+    EXPECT_NEAR(times[0].time.count(), 0.3, 0.05) << "0.2 s, and 0.1 s until it has come up";
+    EXPECT_NEAR(times[1].time.count(), 0.3, 0.05);
+    EXPECT_EQ(times[2].workers, 4);
+    EXPECT_GT(found.journal.evaluations.back().accuracy, 0.5);
+  }
+  expect_replayed(results("simulated"), results("measured"));
+}
+
+INSTANTIATE_TEST_SUITE_P(LongRoutes, GrowingJobs,
+                         ::testing::Values("", "--set sync.over=all-reduce", "--set sync.algorithm=asp"));
+
+class ShippedGrowth : public DepartureJobs {
+ protected:
+  /// In the shipped experiment two more of four equal boards come up after 6 s.
+  void expect_growth(const std::string& command, const std::string& variant) const {
+    SCOPED_TRACE(variant);
+    const std::string out = command + "-" + variant;
+    const std::string printed =
+        succeeds(command + " '" + source_folder() + "/workloads/experiments/growing.yaml' --variant " +
+                 variant + " --set workload.math=modelled --set evaluate_every=0 --out " + out);
+    expect_in("4 workers, learning rate x 2.00: ", printed);
+    const auto& times = results(out).summary.membership.value().by_workers;
+    ASSERT_EQ(times.size(), 2U);
+    EXPECT_NEAR(times[0].time.count(), 6.0, 0.1);
+    const double before = static_cast<double>(times[0].samples) / times[0].time.count(),
+                 after = static_cast<double>(times[1].samples) / times[1].time.count();
+    EXPECT_GT(after, 1.3 * before);
+    EXPECT_LT(after, 2.1 * before);
+  }
+};
+
+TEST_F(ShippedGrowth, TrainsFasterWithMoreWorkers) {
+  for (const char* variant : {"grows", "ring", "asp"}) expect_growth("simulate", variant);
+}
+
+using LongShippedGrowth = ShippedGrowth;
+
+TEST_F(LongShippedGrowth, TrainsFasterWithMoreWorkers) {
+  for (const char* variant : {"grows", "ring", "asp"}) expect_growth("run", variant);
+}
+
 class DeparturesWithoutServers : public DepartureJobs {};
 
 TEST_P(DeparturesWithoutServers, HaveTheSameMembersInBothWorlds) {

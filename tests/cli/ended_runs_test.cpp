@@ -3,8 +3,10 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "tests/cli/command.hpp"
+#include "workloads/records/result_directory.hpp"
 
 namespace tandem::testing {
 namespace TANDEM_FILE {
@@ -77,6 +79,24 @@ TEST_F(LongEndedRuns, RanksWithOtherFilesDoNotStart) {
   for (const char* word : {"rank 2", "the initial model", "expected the same"})
     EXPECT_NE(result.output.find(word), std::string::npos) << word << "\n" << result.output;
   EXPECT_FALSE(std::filesystem::exists(line_.folder() / "out" / "summary.json"));
+}
+
+TEST_F(LongEndedRuns, AJobBeginsWithTheModelOfAnotherInBothWorlds) {
+  const std::string real = line_.experiment() + " --set workload.math=real --set stop.rounds=4 ";
+  ASSERT_EQ(line_.tandem("run " + real + "--out first").exit_code, 0);
+  std::vector<double> losses;
+  for (const char* world : {"simulate", "run"}) {
+    const auto result = line_.tandem(world + (" " + real) + "--set workload.initial=first --out " + world);
+    ASSERT_EQ(result.exit_code, 0) << result.output;
+    for (const StepRecord& step : read_results((line_.folder() / world).string()).journal.steps)
+      if (step.rank == 0 && step.step == 0) losses.push_back(step.loss);
+  }
+  ASSERT_EQ(losses.size(), 2U);
+  EXPECT_EQ(losses[0], losses[1]);
+  for (const StepRecord& step : read_results((line_.folder() / "first").string()).journal.steps)
+    if (step.rank == 0 && step.step == 0) {
+      EXPECT_LT(losses[0], step.loss);
+    }
 }
 
 TEST_F(LongEndedRuns, AnInterruptedValidationEndsItsProcesses) {

@@ -88,15 +88,14 @@ class FewerWorkers : public RestartJobs {
   }
 };
 
-/// A thousand rounds take at least two seconds with the emulated devices.
 class RevokedFewer : public FewerWorkers {
  protected:
-  static constexpr int rounds = 1000;
+  static constexpr int rounds = 100;
   /// Both worlds take the same decisions, and each ends as by hand. `scaling`: settings of the uninterrupted
   /// job, too. `length`: in rounds.
   void expect_alike(const std::string& settings, const std::vector<Slots>& expected,
                     const std::string& scaling = "", int length = rounds) const {
-    const std::string words = job(length, "--decisions " + scaling);
+    const std::string words = lasting_job(length, "--decisions " + scaling);
     succeeds("simulate " + words + " --out whole");
     succeeds("simulate " + words + settings + " --set run.revoke=kill --out simulated");
     succeeds("run " + words + settings + " --set run.revoke=kill --out measured");

@@ -195,7 +195,7 @@ TEST_F(LongFewerOnMachines, TheDiskOfAServerSurvivesTheMachinesOfWorkers) {
 #ifdef TANDEM_TESTS_RUN
 class LongRevokedFewerInMemory : public RevokedFewer {
  protected:
-  static constexpr int many = rounds + 200;
+  static constexpr int many = rounds + 20;
   /// The first machine departs after 2 s. On a busy machine, few rounds have ended by then.
   void expect_alike_in_memory(const std::string& settings, const std::vector<Slots>& expected) const {
     expect_alike(" " + in_memory + settings, expected,
@@ -219,11 +219,11 @@ TEST_F(LongRevokedFewerInMemory, GrowAsInTheSimulation) {
 }
 
 TEST_F(LongRevokedFewerInMemory, APairThatIsLostTakesTheCommitsAlong) {
-  const std::string words =
-      job(many, in_memory +
-                    "--set checkpoint.policy=fixed --set checkpoint.options.interval=2 "
-                    "--set recovery.policy=shrink --set transience.detect=0.3 --set run.revoke=kill " +
-                    departs({{1, 2.0}, {2, 2.2}}));
+  const std::string words = lasting_job(
+      many, in_memory +
+                "--set checkpoint.policy=fixed --set checkpoint.options.interval=2 "
+                "--set recovery.policy=shrink --set transience.detect=0.3 --set run.revoke=kill " +
+                departs({{1, 2.0}, {2, 2.2}}));
   const std::string told = succeeds("run " + words + " --out measured");
   EXPECT_EQ(rounds_of_generations(results("measured")), (std::vector<std::int64_t>{0, 0})) << told;
   expect_in(

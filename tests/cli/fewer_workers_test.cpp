@@ -326,11 +326,11 @@ TEST_F(LongRevokedFewer, GrowAsInTheSimulation) {
 /// A departure is as dear as 0.15 of a lifetime. The measured job takes longer, and may see more departures.
 TEST_F(LongRevokedFewer, AsManyAsTrainMostAsInTheSimulation) {
   const std::string words =
-      job(rounds,
-          "--decisions --set recovery.policy=liveput --set recovery.options.restart_s=1.35 "
-          "--set recovery.options.lost_s=1.35 --set recovery.restarts=100 --set "
-          "transience.lifetime=exponential --set transience.options.mean=9 --set "
-          "transience.start=0.2 --set run.revoke=kill");
+      lasting_job(rounds,
+                  "--decisions --set recovery.policy=liveput --set recovery.options.restart_s=1.35 "
+                  "--set recovery.options.lost_s=1.35 --set recovery.restarts=100 --set "
+                  "transience.lifetime=exponential --set transience.options.mean=9 --set "
+                  "transience.start=0.2 --set run.revoke=kill");
   succeeds("simulate " + words + " --out simulated");
   const std::string told = succeeds("run " + words + " --out measured");
   expect_in("the job begins with 3 of 4 workers: 0, 1, 2", told);

@@ -81,7 +81,13 @@ TEST(Import, RefusesByNameAndSaysHowToRecord) {
       {"import missing.json", "found no file that can be read"},
       {"import end.json --out job.yaml", "job.yaml already exists"},
       {"import end.json --ouput job.yaml", "unknown option --ouput; did you mean --out?"},
+      {"import end.json --out end.yaml --step-time 96", "--step-time: expected a time above 0"},
       {"simulate job.yaml --worker 4 --within 1Gbps", "unknown option --worker; did you mean --workers?"},
+      {"simulate job.yaml --workers 8,32 --within 1Gbps", "study --vary workers compares several"},
+      {"simulate job.yaml --workers 4 --within 25gbps", "did you mean 25Gbps?"},
+      {"simulate job.yaml --workers 4 --within 1Gbps --set placement.worker_count=2",
+       "found 'placement.worker_count=2'"},
+      {"study job.yaml --workers 4 --within 1Gbps", "expected --vary"},
       {"simulate packed.yaml", "make an experiment of a trace: tandem import packed.yaml --out job.yaml"}};
   for (const auto& [words, message] : refused) {
     const auto result = line.tandem(words);
@@ -207,10 +213,13 @@ TEST(Import, AnAnswerComparesWithOneDeviceAndNamesItsAssumptions) {
   EXPECT_EQ(plain.exit_code, 0) << plain.output;
   EXPECT_THAT(
       plain.output,
-      AllOf(HasSubstr(" ms (up to 9"), HasSubstr("(76 % of one device's speed each)"),
+      AllOf(HasSubstr(" ms (85."), HasSubstr("(76 % of one device's speed each)"),
             HasSubstr(
                 "one device's step without exchange: 65.0 ms; faster links or fewer bytes save at most 20."),
-            HasSubstr("assumed: all-reduces as NCCL's ring"), Not(HasSubstr("samples/s"))));
+            HasSubstr("assumed: all-reduces as NCCL's ring"),
+            // 25 MB over 8 Gb/s: 25 ms instead of 20.
+            HasSubstr("with 80 % of the rate of every link: 90."), HasSubstr("passes two links of 20 us"),
+            Not(HasSubstr("buffers")), Not(HasSubstr("samples/s"))));
   // Another question has a folder of its own, and the same efficiency.
   const auto slowed = line.tandem(simulate + " --set physics.overlap_slowdown=1.8");
   EXPECT_EQ(slowed.exit_code, 0) << slowed.output;
@@ -220,6 +229,10 @@ TEST(Import, AnAnswerComparesWithOneDeviceAndNamesItsAssumptions) {
                     HasSubstr("given: kernels take 1.80 times as long while messages move")));
   const auto trees = line.tandem(simulate + " --set physics.all_reduce=tree --force");
   EXPECT_THAT(trees.output, HasSubstr("with rings alone (physics.all_reduce=ring): 85."));
+  // Without all-reduces of a library there is nothing to name.
+  const auto unused = line.tandem("simulate job.yaml --set sync.over=server --set physics.all_reduce=ring");
+  EXPECT_EQ(unused.exit_code, 2);
+  EXPECT_THAT(unused.output, HasSubstr("key 'physics.all_reduce': expected auto, because"));
   const std::string study = "study job.yaml --workers 4 --within 40Gbps --vary ";
   EXPECT_THAT(line.tandem(study + "bandwidth --list").output,
               AllOf(HasSubstr("4-v100-40Gbps"), HasSubstr("4-v100-400Gbps")));
@@ -227,6 +240,22 @@ TEST(Import, AnAnswerComparesWithOneDeviceAndNamesItsAssumptions) {
               AllOf(HasSubstr("2-v100-40Gbps        none"), HasSubstr("93 % of one device's speed each"),
                     HasSubstr("at least 90 % of one device's speed each, at 40Gbps: up to 2 workers"),
                     HasSubstr("assumed: every link has its full rate")));
+}
+
+/// Before each forward pass, 25 MB of buffers take as long as a bucket of 25 MB: 20 ms between two workers at
+/// 10 Gb/s.
+TEST(Import, AJobWaitsForTheBuffersOfItsFirstWorker) {
+  const CommandLine line;
+  write_job(line, two_buckets("25MB", "30ms", "60ms") + ", measured_buffers: 25MB");
+  EXPECT_NEAR(step_ms(line, "simulate job.yaml"), 20 + 60 + 20 + 5, 1);
+  EXPECT_NEAR(step_ms(line, "simulate job.yaml --fidelity priced"), 20 + 60 + 20 + 5, 1);
+  EXPECT_NEAR(step_ms(line, "simulate job.yaml --set sync.average_statistics=false"), 60 + 20 + 5, 1);
+  EXPECT_THAT(line.tandem("simulate job.yaml --workers 2 --within 10Gbps").output,
+              AllOf(HasSubstr("because the last bucket (25.0 MB) leaves 20."),
+                    HasSubstr("sent to all before each forward pass, take 20.")));
+  EXPECT_EQ(line.tandem("simulate job.yaml --set stop.rounds=1 --chakra traces --out new").exit_code, 0);
+  const auto described = line.tandem("import traces/job.1.et --json 2> /dev/null");
+  EXPECT_EQ(json::parse(described.output).at("description").at("broadcast_bytes"), 25'000'000);
 }
 
 /// Written by a simulation, read by an import, and simulated again.
@@ -251,6 +280,31 @@ TEST(Import, ReadsTheChakraTracesOfASimulation) {
   EXPECT_EQ(line.tandem("simulate job.yaml --set sync.collective=ring --chakra ring --out new").exit_code, 0);
   EXPECT_THAT(line.tandem("import ring/job.0.et").output,
               HasSubstr("refused (not data-parallel): 8 messages"));
+}
+
+/// One of three steps counts.
+TEST(Import, FilesSayWhichChecksFailed) {
+  const CommandLine line;
+  line.write("trace.json", steps_text(3, R"("deviceProperties": [{"id": 9, "name": "Tesla V100"}], )"));
+  EXPECT_EQ(line.tandem("import trace.json --out job.yaml").exit_code, 0);
+  EXPECT_THAT(line.shell("cat job.html").output,
+              HasSubstr("a check of the trace failed. steps that count: 1"));
+  EXPECT_THAT(line.tandem("simulate job.yaml --workers 2 --within 10Gbps").output,
+              HasSubstr("less certain: steps that count: 1"));
+  // Of one bound alone, in a file whose name has the variant's.
+  EXPECT_THAT(
+      line.tandem("study job.yaml --variant gpu-alone --vary bandwidth --workers 2 --within 10Gbps --list")
+          .output,
+      AllOf(HasSubstr("2-v100-10Gbps"), Not(HasSubstr("as-profiled"))));
+}
+
+/// The made trace sends its buckets in 16 bits.
+TEST(Import, DoesNotOfferWhatTheJobDoesAlready) {
+  const CommandLine line;
+  line.write("trace.json", steps_text(6, R"("deviceProperties": [{"id": 9, "name": "Tesla V100"}], )"));
+  EXPECT_EQ(line.tandem("import trace.json --out job.yaml").exit_code, 0);
+  EXPECT_THAT(line.tandem("study job.yaml --vary compression --workers 2 --within 10Gbps --list").output,
+              AllOf(HasSubstr("the buckets are sent in fp16 already"), Not(HasSubstr("compression=none"))));
 }
 
 TEST(Import, WritesAnExperimentThatIsSimulatedUnedited) {
@@ -279,35 +333,24 @@ TEST(Import, WritesAnExperimentThatIsSimulatedUnedited) {
 
 using LongImport = ::testing::Test;
 
-/// Steps of 100 ms that the GPU binds: the bucket of 100 kB in 16 bits is ready after 40 ms.
 std::string slow_steps() {
   MadeTrace made;
-  for (int step = 0; step < 6; ++step) {
-    const double at = 1000 + 100'000 * step;
-    made.span("user_annotation", "ProfilerStep#" + std::to_string(step), at, 90'000);
-    made.kernel("gemm", at + 10, at + 1000, 20'000);
-    const std::string node = "autograd::engine::evaluate_function: ";
-    made.span("cpu_op", node + "AddmmBackward0", at + 20, 80, "\"Sequence number\": 3", 2);
-    made.kernel("gemm_backward", at + 30, at + 21'000, 20'000, 2);
-    made.sum("allreduce", "50000", at + 50, at + 41'000, 10);
-    made.span("cpu_op", node + "torch::autograd::AccumulateGrad", at + 120, 10, "", 2);
-    made.kernel("add", at + 121, at + 41'000, 10'000, 2);
-    made.span("user_annotation", "Optimizer.step#SGD.step", at + 140, 10);
-    made.kernel("sgd", at + 141, at + 51'000, 10'000);
-  }
+  for (int step = 0; step < 6; ++step) made.slow_step(step, 1000 + 100'000 * step);
   return made.text(R"("deviceProperties": [{"id": 9, "name": "Tesla V100-SXM2-32GB"}], )");
 }
 
-/// On emulated devices; the sum of 100 kB is short in both worlds. Other load on the machine breaks the
-/// bound.
-TEST_F(LongImport, AnImportedJobRunsAsLongAsItIsSimulated) {
+/// On emulated devices: the same operations, and no step is shorter than its work. How much longer it is
+/// depends on what else the machine does.
+TEST_F(LongImport, AnImportedJobRunsAsItIsSimulated) {
   const CommandLine line;
   line.write("trace.json", slow_steps());
   EXPECT_EQ(line.tandem("import trace.json --out job.yaml").exit_code, 0);
-  const std::string job = " job.yaml --workers 2 --within 10Gbps --set stop.rounds=8";
-  const double simulated = step_ms(line, "simulate" + job);
-  EXPECT_NEAR(simulated, 100, 2);
-  EXPECT_NEAR(step_ms(line, "run" + job), simulated, 0.1 * simulated);
+  const std::string job = " job.yaml --workers 2 --within 10Gbps --set stop.rounds=8 --operations";
+  EXPECT_NEAR(step_ms(line, "simulate" + job), 100, 2);
+  EXPECT_EQ(line.shell("mv out simulated").exit_code, 0);
+  EXPECT_GE(step_ms(line, "run" + job), 99);
+  EXPECT_THAT(line.tandem("compare simulated out --out compared --tolerance 1000").output,
+              HasSubstr("parity passed"));
   EXPECT_THAT(line.tandem("show job.yaml").output, HasSubstr("compression: fp16"));
 }
 
@@ -340,8 +383,12 @@ TEST_F(LongImport, ARunSumsDdpsBuckets) {
             3);
   const std::string settings = " job.yaml --set workload.bucket_rule=";
   for (const std::string world : {"simulate", "run"}) {
-    EXPECT_EQ(bytes_per_step(line, world + settings + "ddp"), 4.0 * 11'689'512) << world;
-    EXPECT_EQ(bytes_per_step(line, world + settings + "layers"), 4.0 * (11'689'512 + 9'600)) << world;
+    // Broadcast before the forward pass, or summed with the layers.
+    for (const std::string rule : {"ddp", "layers"})
+      EXPECT_EQ(bytes_per_step(line, world + settings + rule), 4.0 * (11'689'512 + 9'600)) << world << rule;
+    EXPECT_EQ(bytes_per_step(line, world + settings + "ddp --set sync.average_statistics=false"),
+              4.0 * 11'689'512)
+        << world;
   }
   EXPECT_GE(step_ms(line, "run" + settings + "ddp"), 300);
 }
@@ -354,7 +401,9 @@ TEST_F(LongImport, CompressesTheMatricesOfAnExecutionTrace) {
   const CommandLine line;
   const auto imported = line.tandem("import " + nodes + " --device a100 --step-time 60ms --out job.yaml");
   EXPECT_EQ(imported.exit_code, 0) << imported.output;
-  const std::string simulate = "simulate job.yaml --workers 2 --within 10Gbps --set sync.compression=";
+  const std::string simulate =
+      "simulate job.yaml --workers 2 --within 10Gbps --set sync.average_statistics=false --set "
+      "sync.compression=";
   EXPECT_EQ(bytes_per_step(line, simulate + "none"), 4.0 * 25'557'032);
   for (const auto& [rank, floats] : std::map<int, int>{{1, 136'611}, {2, 219'102}, {4, 384'084}})
     EXPECT_EQ(bytes_per_step(

@@ -2,14 +2,18 @@
 // simulation of the files that it writes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "policies/vocabulary/stream_text.hpp"
 #include "tests/cli/command.hpp"
+#include "tests/support/yaml_schema.hpp"
 
 namespace tandem::testing {
 namespace TANDEM_FILE {
@@ -68,6 +72,16 @@ class Plan : public ::testing::Test {
     std::ifstream file(line_.folder() / "out" / "plan.json");
     return json::parse(file);
   }
+  /// Without what the shell command wrote to standard error.
+  std::string printed(const std::string& words) const {
+    const auto result = line_.shell("\"$TANDEM\" plan job.yaml " + words + " --force --out out 2> notes");
+    EXPECT_EQ(result.exit_code, 0) << result.output;
+    return result.output;
+  }
+  std::string read(const std::string& name) const {
+    std::ifstream file(line_.folder() / name);
+    return rest_of(file);
+  }
   json summary(const std::string& out) const {
     std::ifstream file(line_.folder() / out / "summary.json");
     return json::parse(file);
@@ -84,6 +98,7 @@ TEST_F(Plan, MachinesThatStayCostTheirTime) {
   EXPECT_EQ(row.at("offer"), "made/here/one/on-demand");
   const int machines = row.at("machines");
   EXPECT_EQ(row.at("rounds").get<int>() * machines, 800);
+  EXPECT_THAT(read("out/front.html"), HasSubstr("made/here/one/on-demand, bsp: "));
   const double time_s = row.at("mean_time_s");
   EXPECT_NEAR(time_s, row.at("rounds").get<int>() * row.at("round_s").get<double>(), 1e-9 * time_s);
   EXPECT_NEAR(row.at("mean_cost").get<double>(),
@@ -165,6 +180,48 @@ TEST_F(Plan, LivesTwiceAsLongAreInterruptedAsOftenAsByHand) {
   }
 }
 
+/// In place, a round is one update of those workers that are there. So a job on machines that live shortly
+/// does more rounds, takes longer and costs more.
+TEST_F(Plan, AllSamplesAreTrainedHoweverShortMachinesLive) {
+  double before = 0.0;
+  for (const std::string scale : {"300", "60", "20"}) {
+    const json row =
+        plan(": one spot' --max-machines 2 --set transience.options.scale=" + scale).at("rows").at(0);
+    EXPECT_EQ(row.at("samples"), 25'600);
+    EXPECT_NEAR(row.at("mean_samples").get<double>(), 25'600, 0.02 * 25'600) << scale;
+    ASSERT_EQ(row.at("machines"), 2);
+    EXPECT_GT(row.at("rounds"), 400) << scale;
+    EXPECT_GT(row.at("mean_time_s"), before) << scale;
+    before = row.at("mean_time_s");
+  }
+}
+
+/// Commits of 1 s and more are worth it on spot machines; those that stay make none.
+TEST_F(Plan, MachinesThatStayMakeNoCommits) {
+  std::string platform = read("lab.xml");
+  const std::string begin = "speed='1Gf'>";
+  for (auto at = platform.find(begin); at != std::string::npos; at = platform.find(begin, at + 1))
+    platform.insert(at + begin.size(), "<disk id='d' read_bw='100kBps' write_bw='100kBps'/>");
+  line_.write("disks.xml", platform);
+  const json found = plan(
+      "' --max-machines 1 --set platform=disks.xml --set recovery.mode=restart --set recovery.policy=restart "
+      "--set "
+      "recovery.restarts=1000 --set checkpoint.policy=fixed --set checkpoint.options.interval=10");
+  bool has_stayed = false;
+  for (const json& row : found.at("rows")) {
+    const double undisturbed = row.at("rounds").get<int>() * row.at("round_s").get<double>();
+    if (row.at("offer") == "made/here/one/on-demand") {
+      has_stayed = true;
+      EXPECT_EQ(row.at("commit_every"), row.at("rounds"));
+      EXPECT_NEAR(row.at("mean_time_s").get<double>(), undisturbed, 1e-6 * undisturbed);
+    } else {
+      EXPECT_LT(row.at("commit_every"), row.at("rounds"));
+      EXPECT_GT(row.at("mean_time_s").get<double>(), undisturbed + 1);
+    }
+  }
+  EXPECT_TRUE(has_stayed);
+}
+
 /// --fidelity priced, also of a study, whose folder then has no results of another fidelity.
 TEST_F(Plan, ResultsInClosedFormSayHowGoodTheyAre) {
   const auto once = line_.tandem("simulate job.yaml --fidelity priced --out once");
@@ -193,9 +250,288 @@ TEST_F(Plan, AGoalThatNobodyMeetsEndsWithTheNearest) {
   EXPECT_THAT(poor.output, HasSubstr("the budget buys "));
 }
 
+// ---- What starts it elsewhere, against what is published ----
+
+/// Source: sky/utils/schemas.py (get_task_schema, get_resources_schema) of skypilot-org/skypilot, read
+/// 2026-11-30; fields of services, volumes and outputs are left out. Clouds: constants.ALL_CLOUDS.
+const std::vector<SchemaField>& skypilot_schema() {
+  static const std::vector<SchemaField> fields = {
+      {"name", "[a-zA-Z]([-_.a-zA-Z0-9]*[a-zA-Z0-9])?"},
+      {"workdir", schema_text},
+      {"num_nodes", schema_whole},
+      {"envs", ""},
+      {"envs|*", schema_text},
+      {"file_mounts", ""},
+      {"setup", schema_text},
+      {"run", schema_text},
+      {"resources", ""},
+      {"resources|cloud",
+       "aws|azure|gcp|ibm|lambda|scp|oci|kubernetes|runpod|vast|vsphere|cudo|fluidstack|"
+       "paperspace|do|nebius|ssh|hyperbolic"},
+      {"resources|region", schema_text},
+      {"resources|zone", schema_text},
+      {"resources|instance_type", schema_text},
+      {"resources|accelerators", "[A-Za-z0-9-]+:[0-9]+"},
+      {"resources|use_spot", schema_flag},
+      {"resources|image_id", "(docker:)?[^ ]+"}};
+  return fields;
+}
+
+/// Source: the custom resource in deploy/v2beta1/mpi-operator.yaml of kubeflow/mpi-operator and
+/// pkg/apis/kubeflow/v2beta1/types.go, read 2026-11-30; of pods, the fields of Kubernetes' v1.PodSpec that a
+/// job of one container has.
+const std::vector<SchemaField>& mpijob_schema() {
+  static const std::string replica = "spec|mpiReplicaSpecs|*", pod = replica + "|template|spec",
+                           container = pod + "|containers|[]";
+  static const std::vector<SchemaField> fields = {
+      {"apiVersion", "kubeflow\\.org/v2beta1", true},
+      {"kind", "MPIJob", true},
+      {"metadata", "", true},
+      {"metadata|name", "[a-z0-9]([-a-z0-9]*[a-z0-9])?", true},
+      {"spec", "", true},
+      {"spec|slotsPerWorker", schema_whole},
+      {"spec|sshAuthMountPath", "/.*"},
+      {"spec|mpiImplementation", "OpenMPI|Intel|MPICH"},
+      {"spec|launcherCreationPolicy", "AtStartup|WaitForWorkersReady"},
+      {"spec|runPolicy", ""},
+      {"spec|runPolicy|cleanPodPolicy", "None|Running|All"},
+      {"spec|mpiReplicaSpecs", "", true},
+      {"spec|mpiReplicaSpecs|Launcher", "", true},
+      {"spec|mpiReplicaSpecs|Worker", "", true},
+      {replica + "|replicas", schema_whole},
+      {replica + "|restartPolicy", "Always|OnFailure|Never|ExitCode"},
+      {replica + "|template", "", true},
+      {pod, "", true},
+      {pod + "|containers", "", true},
+      {container, ""},
+      {container + "|name", "[a-z0-9]([-a-z0-9]*[a-z0-9])?", true},
+      {container + "|image", schema_text},
+      {container + "|command", ""},
+      {container + "|command|[]", schema_text},
+      {container + "|args", ""},
+      {container + "|args|[]", schema_text},
+      {container + "|env", ""},
+      {container + "|env|[]", ""},
+      {container + "|env|[]|name", schema_text, true},
+      {container + "|env|[]|value", schema_text},
+      {container + "|resources", ""},
+      {container + "|resources|limits", ""},
+      {container + "|resources|limits|nvidia.com/gpu", schema_whole},
+      {container + "|volumeMounts", ""},
+      {container + "|volumeMounts|[]", ""},
+      {container + "|volumeMounts|[]|name", schema_text, true},
+      {container + "|volumeMounts|[]|mountPath", "/[^:]*", true},
+      {pod + "|volumes", ""},
+      {pod + "|volumes|[]", ""},
+      {pod + "|volumes|[]|name", schema_text, true},
+      {pod + "|volumes|[]|configMap", ""},
+      {pod + "|volumes|[]|configMap|name", schema_text},
+      {pod + "|volumes|[]|persistentVolumeClaim", ""},
+      {pod + "|volumes|[]|persistentVolumeClaim|claimName", schema_text, true},
+      {pod + "|nodeSelector", ""},
+      {pod + "|nodeSelector|*", schema_text},
+      {pod + "|tolerations", ""},
+      {pod + "|tolerations|[]", ""},
+      {pod + "|tolerations|[]|key", schema_text},
+      {pod + "|tolerations|[]|operator", "Exists|Equal"},
+      {pod + "|tolerations|[]|effect", "NoSchedule|PreferNoSchedule|NoExecute"}};
+  return fields;
+}
+
+/// A machine of two devices on the cloud `provider`.
+std::string offer_of_two(const std::string& provider, const std::string& kind) {
+  return "provider,region,zone,instance,device,count,kind,price_per_hour,currency,billing_step,"
+         "billing_minimum,network_gbps,source,date\n" +
+         provider + ",westus3," + (kind == "spot" ? "use1-az1" : "") + ",NC12,t4,2," + kind +
+         ",0.5,USD,1,10,8,made,2026-11-01\n";
+}
+
+/// Run by bash with `before`, and with words printed where a job would begin.
+std::string words_of_script(const CommandLine& line, const std::string& script, const std::string& before) {
+  line.write("script", script);
+  return line
+      .shell(before +
+             " sed 's|/etc/mpi/hostfile|hostfile|; s/^exec [^ ]*/exec printf \"%s \"/' script | "
+             "HOME=$PWD bash")
+      .output;
+}
+
+TEST_F(Plan, ATaskOfSkyPilotConformsToItsSchemaAndStartsAllMachines) {
+  line_.write("offers.csv", offer_of_two("azure", "spot"));
+  const std::string text =
+      printed("--offers offers.csv --max-machines 2 --print-skypilot --set stop.rounds=40");
+  const YAML::Node task = YAML::Load(text);
+  EXPECT_THAT(schema_problems(task, skypilot_schema()), ::testing::IsEmpty()) << text;
+  const YAML::Node resources = task["resources"];
+  EXPECT_EQ(resources["cloud"].as<std::string>(), "azure");
+  EXPECT_EQ(resources["instance_type"].as<std::string>(), "NC12");
+  EXPECT_EQ(resources["accelerators"].as<std::string>(), "T4:2");
+  EXPECT_TRUE(resources["use_spot"].as<bool>());
+  // The identifier of a zone is not its name.
+  EXPECT_FALSE(resources["zone"]);
+  EXPECT_EQ(task["workdir"].as<std::string>(), (line_.folder() / "out").string());
+  // What the user has to fill in is named twice.
+  EXPECT_THAT(text, HasSubstr("# FILL-IN/tandem stands for an image with Tandem"));
+  EXPECT_THAT(read("notes"), HasSubstr("tandem: FILL-IN/tandem stands for an image with Tandem"));
+  EXPECT_THAT(read("notes"), HasSubstr("The chosen one costs $"));
+  const json plan = json::parse(read("out/plan.json"));
+  const int machines = plan.at("rows").at(0).at("machines");
+  EXPECT_EQ(task["num_nodes"].as<int>(), machines);
+  const std::string nodes = machines == 1 ? "10.0.0.1" : "10.0.0.1,10.0.0.2";
+  const std::string spaced = machines == 1 ? "10.0.0.1" : "10.0.0.1 10.0.0.2";
+  const std::string words =
+      words_of_script(line_, task["run"].as<std::string>(),
+                      "export SKYPILOT_NODE_RANK=0 SKYPILOT_NODE_IPS='" + spaced + "';");
+  EXPECT_THAT(words, HasSubstr("run experiment.yaml --set transience.lifetime=never --set "
+                               "transience.options={} --out " +
+                               line_.folder().string() + "/results --force"));
+  EXPECT_THAT(words, HasSubstr("--hosts " + nodes + " --map "));
+  EXPECT_THAT(words, HasSubstr("--map machine-1-[1-2]=10.0.0.1:[0-1] --map server=10.0.0.1 "));
+  EXPECT_EQ(words_of_script(line_, task["run"].as<std::string>(), "export SKYPILOT_NODE_RANK=1;"), "");
+}
+
+TEST_F(Plan, AnMpiJobConformsToItsSchemaAndBringsItsFiles) {
+  line_.write("offers.csv", offer_of_two("azure", "spot"));
+  const std::string text = printed(
+      "--offers offers.csv --max-machines 1 --print-mpijob --image registry/tandem:1 --set stop.rounds=40");
+  const auto documents = YAML::LoadAll(text);
+  ASSERT_EQ(documents.size(), 2U);
+  const YAML::Node files = documents[0]["data"], job = documents[1];
+  EXPECT_THAT(schema_problems(job, mpijob_schema()), ::testing::IsEmpty()) << text;
+  const YAML::Node replicas = job["spec"]["mpiReplicaSpecs"];
+  EXPECT_EQ(replicas["Launcher"]["replicas"].as<int>(), 1);
+  EXPECT_EQ(replicas["Worker"]["replicas"].as<int>(), 1);
+  // Two workers and the server.
+  EXPECT_EQ(job["spec"]["slotsPerWorker"].as<int>(), 3);
+  const YAML::Node worker = replicas["Worker"]["template"]["spec"];
+  EXPECT_EQ(worker["containers"][0]["image"].as<std::string>(), "registry/tandem:1");
+  EXPECT_EQ(worker["containers"][0]["resources"]["limits"]["nvidia.com/gpu"].as<int>(), 2);
+  EXPECT_EQ(worker["nodeSelector"]["node.kubernetes.io/instance-type"].as<std::string>(), "NC12");
+  EXPECT_THAT(text, ::testing::Not(HasSubstr("FILL-IN")));
+  EXPECT_THAT(text, HasSubstr("# The plan has machines of their own for server"));
+  // The files are those of the plan, and can be read.
+  EXPECT_EQ(files["platform.xml"].as<std::string>(), read("out/platform.xml"));
+  line_.write("brought/experiment.yaml", files["experiment.yaml"].as<std::string>());
+  line_.write("brought/platform.xml", files["platform.xml"].as<std::string>());
+  EXPECT_EQ(line_.tandem("show brought/experiment.yaml").exit_code, 0);
+  line_.write("hostfile", "tandem-job-worker-0.tandem-job.default.svc slots=3\n");
+  const std::string script =
+      replicas["Launcher"]["template"]["spec"]["containers"][0]["args"][0].as<std::string>();
+  EXPECT_THAT(
+      words_of_script(line_, script, ""),
+      HasSubstr(
+          "--hostfile hostfile --map machine-1-[1-2]=tandem-job-worker-0.tandem-job.default.svc:[0-1] "));
+}
+
+/// As a job of several hosts on a node (tests/cli/sbatch_test.cpp): here nodes, time and remarks.
+TEST_F(Plan, AScriptForSlurmHasANodeForEachMachine) {
+  line_.write("offers.csv", offer_of_two("made", "on-demand"));
+  const std::string text = printed("--offers offers.csv --max-machines 1 --print-sbatch");
+  EXPECT_TRUE(text.starts_with("#!/bin/bash\n")) << text;
+  // A machine of two workers, and the server.
+  EXPECT_THAT(text, HasSubstr("#SBATCH --nodes=2\n#SBATCH --ntasks-per-node=2\n"));
+  EXPECT_THAT(text, HasSubstr("--map 'machine-1-[1-2]'=\"${nodes[0]}:[0-1]\"\n"));
+  EXPECT_THAT(text, HasSubstr("--map server=\"${nodes[1]}\""));
+  // Twice 400 rounds of 0.15 s and more.
+  EXPECT_THAT(text, HasSubstr("#SBATCH --time=00:0"));
+  EXPECT_THAT(text, HasSubstr("# Written by tandem plan: 1 x made/westus3"));
+  EXPECT_EQ(
+      line_.shell("\"$TANDEM\" plan job.yaml --offers offers.csv --print-sbatch --print-mpijob").exit_code,
+      2);
+}
+
+/// Names of SkyPilot: a provider without one, and those of GPUs.
+TEST_F(Plan, OffersOfUnknownProvidersLeaveTheCloudToSkyPilot) {
+  line_.write("offers.csv", offer_of_two("made", "on-demand"));
+  const std::string text =
+      printed("--offers offers.csv --max-machines 1 --print-skypilot --image registry/tandem:1");
+  EXPECT_THAT(schema_problems(YAML::Load(text), skypilot_schema()), ::testing::IsEmpty()) << text;
+  EXPECT_THAT(text, HasSubstr("# The provider 'made' is none that SkyPilot is known to have"));
+  EXPECT_THAT(text, HasSubstr("image_id: \"docker:registry/tandem:1\""));
+}
+
+// ---- Until an accuracy ----
+
+/// Results of the job with one and two workers, with made accuracies.
+class AccuratePlan : public Plan {
+ protected:
+  AccuratePlan() {
+    add_curve("one", "--set placement.workers=[worker-1]", {{300, 0.5}, {600, 0.9}, {900, 0.92}});
+    add_curve("two", "", {{900, 0.91}});
+  }
+  void add_curve(const std::string& name, const std::string& settings,
+                 const std::vector<std::pair<int, double>>& points) const {
+    const auto result = line_.tandem(
+        "simulate job.yaml --fidelity priced --set transience.lifetime=never --set "
+        "'transience.options={}' --out curves/" +
+        name + " " + settings);
+    ASSERT_EQ(result.exit_code, 0) << result.output;
+    json document = summary("curves/" + name);
+    document["evaluations"] = json::array();
+    for (const auto& [samples, accuracy] : points)
+      document["evaluations"].push_back({{"round", samples / 32},
+                                         {"samples", samples},
+                                         {"checkpoint_time_s", 1.0},
+                                         {"time_s", 1.0},
+                                         {"accuracy", accuracy},
+                                         {"loss", 1.0}});
+    line_.write("curves/" + name + "/summary.json", document.dump());
+  }
+};
+
+/// 600 samples by one worker and 900 by two are 19 rounds of 32 and 15 of 64. Nothing is known of three.
+TEST_F(AccuratePlan, TrainsAsManySamplesAsItsCurvesTook) {
+  const std::string target = "' --curves curves --target-accuracy 0.9 --max-machines ";
+  const json one = plan(": one on-demand" + target + "1").at("rows").at(0);
+  EXPECT_EQ(one.at("samples"), 600);
+  EXPECT_EQ(one.at("rounds"), 19);
+  const json found = plan(": one on-demand" + target + "3 --deadline 2.5s");
+  EXPECT_EQ(found.at("configurations"), 2);
+  const json& two = found.at("rows").at(0);
+  EXPECT_EQ(two.at("machines"), 2);
+  EXPECT_EQ(two.at("samples"), 900);
+  EXPECT_EQ(two.at("rounds"), 15);
+  EXPECT_THAT(
+      read("out/table.csv"),
+      HasSubstr("3 x made/here/one/on-demand,,,,,,,,,,,,,,,,,no accuracy curve of bsp with so many workers "
+                "(curves: 1 to 2)"));
+  EXPECT_THAT(read("out/experiment.yaml"), HasSubstr("rounds: 15"));
+}
+
+TEST_F(AccuratePlan, AnAccuracyThatNoCurveReachesIsNamedWithTheNearest) {
+  const auto late =
+      line_.tandem("plan job.yaml --offers offers.csv --curves curves --target-accuracy 0.95 --out out");
+  EXPECT_EQ(late.exit_code, 3) << late.output;
+  EXPECT_THAT(late.output,
+              HasSubstr("no accuracy curve reaches 0.95; the best one has 0.92 after 900 samples "
+                        "(curves/one, 1 worker)"));
+  EXPECT_FALSE(std::filesystem::exists(line_.folder() / "out"));
+  const auto other = line_.tandem(
+      "plan job.yaml --offers offers.csv --curves curves --target-accuracy 0.9 --set workload.batch=16 --out "
+      "out");
+  EXPECT_EQ(other.exit_code, 2);
+  EXPECT_THAT(other.output, HasSubstr("found others: curves/one has workload.batch 32, not 16"));
+}
+
+// ---- Bad input, and an early end ----
+
+/// Neither results nor the platforms that were priced remain.
+TEST_F(Plan, AnInterruptedPlanLeavesNothing) {
+  const auto result = line_.shell(
+      "mkdir scratch; TMPDIR=$PWD/scratch \"$TANDEM\" plan job.yaml --offers offers.csv --set "
+      "stop.rounds=400000 "
+      "--out out & run=$!; for i in $(seq 600); do sleep 0.05; ls scratch/*/0.xml > /dev/null 2>&1 && break; "
+      "done; "
+      "kill -TERM $run; wait $run; code=$?; ls scratch; exit $code");
+  EXPECT_EQ(result.exit_code, 128 + 15) << result.output;
+  EXPECT_FALSE(std::filesystem::exists(line_.folder() / "out"));
+  EXPECT_TRUE(std::filesystem::is_empty(line_.folder() / "scratch")) << result.output;
+}
+
 TEST_F(Plan, RefusesWhatItCannotPlan) {
   for (const auto& [words, reason] : std::vector<std::pair<std::string, std::string>>{
-           {"--deadline soon", "--deadline: expected a time"},
+           {"--deadline soon", "--deadline: expected a time with its unit"},
+           {"--deadline 6", "--deadline: expected a time with its unit"},
            {"--budget 0", "--budget: expected dollars above 0"},
            {"--regions elsewhere", "plan: no offer is left: "},
            {"--set sync.algorithm=esync", "no closed form for sync.algorithm esync"},

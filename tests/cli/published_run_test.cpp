@@ -9,6 +9,7 @@
 
 #include "tests/cli/command.hpp"
 #include "tests/cli/rank_world.hpp"
+#include "tests/support/fair_service.hpp"
 #include "tests/support/names.hpp"
 #include "tests/support/paths.hpp"
 #include "tests/support/published_rules.hpp"
@@ -24,15 +25,16 @@ namespace TANDEM_FILE {
 struct Case {
   std::string algorithm;
   sync::Route over;
+  bool cancels = false;  ///< with option cancel
 };
 void PrintTo(const Case& value, std::ostream* out) {
-  *out << value.algorithm << " over " << to_text(value.over);
+  *out << value.algorithm << " over " << to_text(value.over) << (value.cancels ? " with cancel" : "");
 }
 
 class PublishedRuns : public ::testing::TestWithParam<Case> {
  protected:
   /// Runs the job on four emulated boards of different speeds, and returns what its result directory has.
-  FinishedJob play(const PublishedRule& published, sync::Route over) {
+  FinishedJob play(const PublishedRule& published, sync::Route over, bool cancels) {
     const std::string net = (line_.folder() / "net.pt").string();
     EXPECT_EQ(line_.shell("'" + build_folder() + "/bin/script_file' " + net + " tanh").exit_code, 0);
     std::string options;
@@ -50,8 +52,12 @@ class PublishedRuns : public ::testing::TestWithParam<Case> {
                     published.algorithm + ", over: " + tandem::to_text(over) + ", options: {" + options +
                     "}}\noptimizer: {learning_rate: " + std::to_string(PublishedJob::rate) +
                     "}\nstop: {rounds: " + std::to_string(PublishedJob::rounds) + "}\n");
-    const auto run = run_in_shared_world(line_, "job.yaml --decisions --losses --operations --out measured",
-                                         build_folder() + "/bin/served_rank");
+    // A step is stopped in its long forward pass.
+    const std::string slow_steps =
+        cancels ? " --set workload.measured_step=20ms --set run.slowdown_probability=0.3" : "";
+    const auto run =
+        run_in_shared_world(line_, "job.yaml --decisions --losses --operations --out measured" + slow_steps,
+                            build_folder() + "/bin/served_rank");
     EXPECT_EQ(run.exit_code, 0) << run.output;
     return finished_job((line_.folder() / "measured").string(), over);
   }
@@ -84,21 +90,27 @@ class PublishedRuns : public ::testing::TestWithParam<Case> {
 };
 
 TEST_P(PublishedRuns, GiveTheModelOfTheRun) {
-  const auto rules = published_rules();
+  auto rules = published_rules();
   const auto published = std::ranges::find(rules, GetParam().algorithm, &PublishedRule::algorithm);
   ASSERT_NE(published, rules.end());
-  expect_published(play(*published, GetParam().over), *published);
+  if (GetParam().cancels) published->options["cancel"] = true;
+  const FinishedJob job = play(*published, GetParam().over, GetParam().cancels);
+  expect_published(job, *published);
+  EXPECT_EQ(cancelled_steps(job.journal) > 0, GetParam().cancels);
 }
 
 /// Of each kind: on arrival, of the first gradients, of local steps, sums without a server, and pairs.
 INSTANTIATE_TEST_SUITE_P(
     LongKinds, PublishedRuns,
     ::testing::Values(Case{"asp", sync::Route::server}, Case{"dc-asgd-adaptive", sync::Route::server},
-                      Case{"k-sync", sync::Route::server}, Case{"esync", sync::Route::server},
-                      Case{"easgd-async", sync::Route::server}, Case{"bsp", sync::Route::all_reduce},
-                      Case{"slowmo", sync::Route::all_reduce}, Case{"ad-psgd", sync::Route::peers}),
+                      Case{"k-sync", sync::Route::server}, Case{"k-sync", sync::Route::server, true},
+                      Case{"esync", sync::Route::server}, Case{"easgd-async", sync::Route::server},
+                      Case{"bsp", sync::Route::all_reduce}, Case{"slowmo", sync::Route::all_reduce},
+                      Case{"ad-psgd", sync::Route::peers}),
     [](const auto& instance) {
-      return letters_of(instance.param.algorithm) + "Over" + letters_of(to_text(instance.param.over));
+      const Case& one = instance.param;
+      return letters_of(one.algorithm) + "Over" + letters_of(to_text(one.over)) +
+             (one.cancels ? "WithCancel" : "");
     });
 
 }  // namespace TANDEM_FILE

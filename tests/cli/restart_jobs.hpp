@@ -31,6 +31,13 @@ class RestartJobs : public ResumeJobs {
     return line_.experiment("evaluate_every: 10\nrecovery: {mode: restart}\n") +
            " --set stop.rounds=" + std::to_string(rounds) + " " + settings;
   }
+  /// The same during which machines depart or ranks die: a step takes `step_ms` on node-1 and 3.75 times that
+  /// on node-6, so that few rounds last long and need little of the machine that runs the test.
+  std::string lasting_job(int rounds, const std::string& settings = "", int step_ms = 10) const {
+    return job(rounds, fmt::format("--set workload.measured_step={}ms --set "
+                                   "workload.measured_on=raspberry-pi-4 {}",
+                                   step_ms, settings));
+  }
   static std::string has_checkpoint(int round) {
     return fmt::format("[ -e out/checkpoints/round_{:08}.pt ]", round);
   }

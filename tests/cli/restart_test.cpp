@@ -225,8 +225,9 @@ TEST_P(RandomDeaths, DoNotChangeTheResult) {
   const std::string& settings = GetParam();
   const bool is_by_rounds = settings.find("asp") == std::string::npos;
   const bool has_server = settings.find("over") == std::string::npos;
-  const int rounds = 1000;
-  const std::string words = job(rounds, settings + " --set evaluate_every=1 --set recovery.restarts=100");
+  const int rounds = 200;
+  const std::string words =
+      lasting_job(rounds, settings + " --set evaluate_every=1 --set recovery.restarts=100", 20);
   if (is_by_rounds) succeeds("simulate " + words + " --out whole");
   const bool in_step = is_by_rounds && settings.find("peers") == std::string::npos;
   const std::string told = survives(words, {}, deaths(has_server ? 6 : 5, in_step));

@@ -7,8 +7,8 @@ namespace TANDEM_FILE {
 
 class RevokedJobs : public RestartJobs {
  protected:
-  /// A thousand rounds take at least two seconds with the emulated devices. Two machines depart meanwhile.
-  static constexpr int rounds = 1000;
+  /// Two machines depart while the job runs.
+  static constexpr int rounds = 100;
   static constexpr double first_s = 1.0, second_s = 2.2;
   static std::string revoked(const std::string& words) {
     return words +
@@ -30,7 +30,7 @@ class RevokedJobs : public RestartJobs {
 using LongRevokedJobs = RevokedJobs;
 
 TEST_F(LongRevokedJobs, EndLikeTheUninterruptedJobAndAsInTheSimulation) {
-  const std::string words = job(rounds, "--decisions"), all = revoked(words);
+  const std::string words = lasting_job(rounds, "--decisions"), all = revoked(words);
   succeeds("simulate " + words + " --out whole");
   succeeds("simulate " + all + " --out simulated");
   const std::string told = succeeds("run " + all + " --out out");
@@ -50,9 +50,9 @@ TEST_F(LongRevokedJobs, EndLikeTheUninterruptedJobAndAsInTheSimulation) {
 
 /// Without states that have values, too: modelled mathematics continues from its commits.
 TEST_F(LongRevokedJobs, OfModelledMathematicsContinueFromCommits) {
-  const std::string words =
-      job(rounds,
-          "--set workload.math=modelled --set checkpoint.policy=fixed --set checkpoint.options.interval=2");
+  const std::string words = lasting_job(
+      rounds,
+      "--set workload.math=modelled --set checkpoint.policy=fixed --set checkpoint.options.interval=2");
   succeeds("simulate " + words + " --set recovery.mode=in-place --out whole");
   succeeds("run " + revoked(words) + " --out out");
   const Results measured = results("out");
@@ -68,7 +68,8 @@ TEST_F(LongRevokedJobs, CommitWhenTheirMachinesAreWarned) {
   for (const bool is_known : {true, false}) {
     SCOPED_TRACE(is_known);
     const std::string
-        words = job(2 * rounds,
+        words = lasting_job(
+                    2 * rounds,
                     "--force --set checkpoint.policy=on-warning --set checkpoint.at_end=false --decisions") +
                 (is_known ? " --set checkpoint.options.cost_s=1" : ""),
         all = revoked(words) + " --set 'transience.options.times=30,1e9;1e9' --set transience.notice=20";
@@ -94,7 +95,7 @@ TEST_F(LongRevokedJobs, CommitWhenTheirMachinesAreWarned) {
 }
 
 TEST_F(LongRevokedJobs, WithoutKillNoRankIsKilled) {
-  succeeds("run " + revoked(job(rounds)) + " --set run.revoke=none --out out");
+  succeeds("run " + revoked(lasting_job(rounds)) + " --set run.revoke=none --out out");
   EXPECT_EQ(restarts("out"), 0U);
 }
 
@@ -120,9 +121,9 @@ TEST_F(LongRevokedJobs, InPlaceTheDeathOfTheStewardEndsTheJob) {
 
 /// With a machine its disk is lost: the job starts again from its beginning, as in the simulation.
 TEST_F(LongRevokedJobs, LosePartsThatTheirMachinesHad) {
-  const std::string words = job(rounds,
-                                "--set sync.over=all-reduce --set checkpoint.policy=fixed --set "
-                                "checkpoint.options.interval=10 --set checkpoint.to=local"),
+  const std::string words = lasting_job(rounds,
+                                        "--set sync.over=all-reduce --set checkpoint.policy=fixed --set "
+                                        "checkpoint.options.interval=10 --set checkpoint.to=local"),
                     all = revoked(words) + " --set 'transience.options.times=15,1e9;1e9'";
   succeeds("simulate " + words + " --out whole");
   succeeds("simulate " + all + " --out simulated");
@@ -134,9 +135,10 @@ TEST_F(LongRevokedJobs, LosePartsThatTheirMachinesHad) {
 
 /// Over a server whose worker's states are not needed, the commits on its disk remain.
 TEST_F(LongRevokedJobs, KeepPartsThatOtherMachinesHave) {
-  const std::string all = revoked(job(rounds,
-                                      "--set sync.algorithm=asp --set checkpoint.policy=fixed --set "
-                                      "checkpoint.options.interval=2 --set checkpoint.to=local --decisions"));
+  const std::string all =
+      revoked(lasting_job(3 * rounds,
+                          "--set sync.algorithm=asp --set checkpoint.policy=fixed --set "
+                          "checkpoint.options.interval=2 --set checkpoint.to=local --decisions"));
   succeeds("simulate " + all + " --out simulated");
   succeeds("run " + all + " --out out");
   expect_each_step_once("out");
@@ -152,9 +154,10 @@ TEST_F(LongRevokedJobs, KeepPartsThatOtherMachinesHave) {
 /// The machines of node-1 and of node-3 are lost one after the other: the memory of the next host has the
 /// part of each. The content of the memories is in the result directory when the job has ended.
 TEST_F(LongRevokedJobs, ContinueFromCopiesInMemory) {
-  const std::string words = job(rounds,
-                                "--decisions --set sync.over=all-reduce --set checkpoint.policy=fixed --set "
-                                "checkpoint.options.interval=2 --set checkpoint.to=buddy"),
+  const std::string words = lasting_job(
+                        rounds,
+                        "--decisions --set sync.over=all-reduce --set checkpoint.policy=fixed --set "
+                        "checkpoint.options.interval=2 --set checkpoint.to=buddy"),
                     all = revoked(words);
   succeeds("simulate " + words + " --out whole");
   succeeds("simulate " + all + " --out simulated");
@@ -177,9 +180,9 @@ TEST_F(LongRevokedJobs, ContinueFromCopiesInMemory) {
 
 /// A host and its buddy: both copies of a part are lost, and the job starts from its beginning.
 TEST_F(LongRevokedJobs, LoseCommitsWithBothMachinesOfAPair) {
-  const std::string words = job(rounds,
-                                "--set sync.over=all-reduce --set checkpoint.policy=fixed --set "
-                                "checkpoint.options.interval=2 --set checkpoint.to=buddy"),
+  const std::string words = lasting_job(rounds,
+                                        "--set sync.over=all-reduce --set checkpoint.policy=fixed --set "
+                                        "checkpoint.options.interval=2 --set checkpoint.to=buddy"),
                     all = revoked(words) + " --set 'transience.options.times=15,1e9;16,1e9;1e9'";
   succeeds("simulate " + words + " --out whole");
   succeeds("simulate " + all + " --out simulated");
@@ -201,7 +204,7 @@ TEST_F(RevokedJobs, OnMachinesThatNobodyWatchesAreRefused) {
 /// A rank dies by itself half a second before a machine departs as drawn: one launch is after both.
 TEST_F(LongRevokedJobs, WaitForMachinesThatDepartWhileTheJobStartsAgain) {
   const auto told =
-      killed(job(rounds) +
+      killed(lasting_job(rounds) +
                  " --set recovery.policy=restart --set run.revoke=kill --set transience.start=2 "
                  "--set transience.time_scale=10 " +
                  lifetimes("15,1e9;1e9"),

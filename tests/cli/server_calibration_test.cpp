@@ -167,6 +167,15 @@ TEST_F(LongServerCalibration, RealRanksTakeTheStatedTime) {
       EXPECT_EQ(works[work], works["push"]) << out << work;
   }
   EXPECT_FALSE(count("fast").contains("push"));
+  // Two threads on two cores work for both workers at the same time.
+  write_lab("two.xml",
+            "<prop id='tandem:server_message' value='15ms'/><prop id='tandem:server_tensor' value='1ms'/>"
+            "<prop id='tandem:server_parallel' value='2'/>");
+  line_.shell("sed -i \"s/speed='20Gf'/& core='2'/\" two.xml");
+  const double two = step_time("run" + job + " --set platform=two.xml", "two");
+  EXPECT_LT(two, 0.7 * slow);
+  EXPECT_NEAR(two / step_time("simulate" + job + " --set platform=two.xml", "two_simulated"), 1, 0.15);
+  EXPECT_GE(count("two")["push"], 50);
 }
 
 }  // namespace TANDEM_FILE

@@ -228,7 +228,8 @@ TEST_P(ImportanceTwins, CachesDeliverTheSameSamples) {
         "--set workload.train_samples=256 --set data.source=storage --set data.prefetch=0 --set "
         "data.sampling=importance --set 'data.sampling_options={warm_up: 1, history: 8, block: 8}' --set "
         "data.cache=icache --set 'data.cache_options={split: 0.5, package: 4, substitution: same-class}' "
-        "--set data.cache_capacity=37680 --set stop.rounds=0 --set stop.epochs=3 --set evaluate_every=0 " +
+        "--set data.background=idle --set data.cache_capacity=18.75% --set stop.rounds=0 --set "
+        "stop.epochs=3 --set evaluate_every=0 " +
         GetParam());
     if (HasFatalFailure()) return;
   }

@@ -107,7 +107,7 @@ TEST_F(Study, WithoutWarmEpochsKeepsTheResultAndSaysWhyThereIsNoLeastCache) {
 TEST_F(Study, SimulatesEveryConfigurationAndReportsThem) {
   const auto result = line_.tandem("study study.yaml --out out");
   ASSERT_EQ(result.exit_code, 0) << result.output;
-  for (const char* part : {"Question: two or four", "by workers", "out/report.html", "Knee"})
+  for (const char* part : {"Question: two or four", "by workers", "out/report.html", "More workers pay up to"})
     EXPECT_NE(result.output.find(part), std::string::npos) << part << "\n" << result.output;
   const json report = read(line_.folder() / "out" / "report.json");
   EXPECT_EQ(report.at("kind"), "study");

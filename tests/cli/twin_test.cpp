@@ -189,6 +189,15 @@ std::vector<std::string> deterministic() {
     all.push_back("--set optimizer.update_at=workers" + std::string(settings));
   all.push_back("--set sync.compression=top-k --set sync.algorithm=local-sgd");
   for (const char* settings :
+       {"top-k --set placement.servers=[server,server] --set sync.sharding=round-robin",
+        "top-k --set sync.overlap=both --set sync.pull=requested",
+        "one-bit --set optimizer.update_at=workers",
+        "power-sgd --set sync.algorithm=local-sgd --set sync.options.h=2",
+        "lossless --set sync.algorithm=easgd"})
+    all.push_back(
+        "--set workload.bucket_bytes=4KiB --set sync.compress_replies=true --set sync.compression=" +
+        std::string(settings));
+  for (const char* settings :
        {"sync.pull=requested --set placement.servers=[server,server]",
         "sync.pull=requested --set sync.overlap=both", "sync.exchange=by-key",
         "sync.exchange=by-key --set sync.pull=requested --set sync.compression=top-k"
@@ -402,6 +411,7 @@ TEST_P(TimingTwins, ReplayedEventsGiveTheRecordedDecisions) {
     EXPECT_EQ(summary.staleness.has_value(), over == sync::Route::server);
     EXPECT_EQ(summary.pending_samples.has_value(), over != sync::Route::peers);
     EXPECT_EQ(summary.exchange_shares.has_value(), over != sync::Route::peers);
+    EXPECT_EQ(cancelled_steps(results->journal) > 0, GetParam().find("cancel=true") != std::string::npos);
   }
 }
 
@@ -419,7 +429,19 @@ std::vector<std::string> timing_driven() {
         "--set sync.pull=requested --set placement.servers=[server,server] --set "
         "placement.evaluator=first-worker --set sync.algorithm=" +
         std::string(algorithm));
-  all.emplace_back("--set sync.algorithm=lb-bsp --set sync.exchange=by-key");
+  for (const char* algorithm :
+       {"lb-bsp", "asp", "ssp --set sync.options.staleness=1", "esync", "esync-published"})
+    all.push_back("--set workload.bucket_bytes=100kB --set sync.exchange=by-key --set sync.algorithm=" +
+                  std::string(algorithm));
+  const std::string cancelling =
+      "--set workload.model=synthetic --set workload.synthetic_buckets=8 --set "
+      "workload.synthetic_parameters=100000 --set sync.options.cancel=true --set sync.algorithm=";
+  all.push_back(cancelling + "k-sync --set sync.options.k=2");
+  all.push_back(cancelling +
+                "k-sync --set sync.options.k=2 --set sync.pull=requested --set "
+                "placement.servers=[server,server] --set sync.overlap=both");
+  all.push_back(cancelling + "k-batch-sync --set sync.overlap=none");
+  all.push_back(cancelling + "ringmaster --set sync.options.r=2 --set sync.compression=top-k");
   // Native devices compute within the call, so the messages that a worker needs meanwhile have arrived before
   // it waits for them.
   for (const char* settings :

@@ -78,6 +78,15 @@ TEST(WitnessCommand, AnUnknownFidelityIsBadInput) {
   EXPECT_NE(result.output.find("transfers"), std::string::npos) << result.output;
 }
 
+TEST(WitnessCommand, StopsNoSteps) {
+  CommandLine line;
+  const auto result =
+      line.tandem("simulate " + line.experiment() +
+                  " --fidelity smpi --set sync.algorithm=ringmaster --set sync.options.cancel=true");
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_NE(result.output.find("expected sync.options.cancel false"), std::string::npos) << result.output;
+}
+
 TEST(WitnessCommand, RunsTheSameTrainingAsTheSimulator) {
   CommandLine line("real");
   const std::string words =

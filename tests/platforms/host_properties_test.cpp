@@ -54,5 +54,17 @@ TEST_F(HostProperties, OfAClusterAreRefused) {
   }
 }
 
+TEST_F(HostProperties, RatesOfLinksChangeAlone) {
+  const auto with = [&](const std::string& zone, const std::string& link) {
+    const std::string path = folder_.write("lab.xml", head_ + zone + tail_);
+    return with_link_rates(path, {{link, {"2MBps", "3us"}}});
+  };
+  EXPECT_EQ(with("<link id='l' bandwidth = \"1Bps\"\n latency='0'/><link id='m' bandwidth='1Bps'/>\n", "l"),
+            whole("<link id='l' bandwidth = \"2MBps\"\n latency='3us'/><link id='m' bandwidth='1Bps'/>\n"));
+  EXPECT_EQ(with("<link id='m' bandwidth='1Bps'><prop id='bandwidth' value='x'/></link>\n", "m"),
+            whole("<link id='m' bandwidth='2MBps' latency=\"3us\"><prop id='bandwidth' value='x'/></link>\n"));
+  EXPECT_THROW(with("<link id='m' bandwidth='1Bps'/>\n", "l"), ConfigError);
+}
+
 }  // namespace TANDEM_FILE
 }  // namespace tandem::platforms

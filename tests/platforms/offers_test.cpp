@@ -87,6 +87,10 @@ const Check checks[] = {
     {"NoRows", table(""), "expected a row for each offer, found none", nullptr},
     {"NoStep", table(good + ",0", std::string(header) + ",billing_step"),
      "o.csv:2: billing_step: expected a time above 0", nullptr},
+    {"ColumnMistyped", table(good + ",30s", std::string(header) + ",notise"), nullptr,
+     "o.csv: column 'notise' has no effect; did you mean notice?"},
+    {"ColumnWithoutEffect", table(good + ",6h", std::string(header) + ",lifetime_of_it"), nullptr,
+     "o.csv: column 'lifetime_of_it' has no effect"},
     {"ObtainableAboveOne", table(good + ",1.5", std::string(header) + ",obtainable"),
      "o.csv:2: obtainable: expected a share above 0 and at most 1, found '1.5'", nullptr},
 };
@@ -165,6 +169,7 @@ TEST(HostPrice, TheOfferGivesPriceAndDevice) {
   EXPECT_EQ(host.properties.at("device"), "a100");
   EXPECT_EQ(host.properties.at("billing_minimum"), "10min") << "what the host states counts more";
   EXPECT_EQ(host.properties.at("offer"), "aws/us-east-1/p4d.24xlarge/on-demand");
+  EXPECT_EQ(property_of(host, "region"), "us-east-1");
 }
 
 TEST(HostPrice, RefusesWhatIsNoPrice) {

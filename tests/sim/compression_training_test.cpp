@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 #include <ostream>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -41,10 +42,13 @@ const Route doubling{"Doubling", sync::Route::all_reduce, {}, "recursive-doublin
 struct Case {
   Route route;
   std::string method;
+  bool means = false;  ///< replies are means
+  std::map<std::string, OptionValue> options = {};
 };
 void PrintTo(const Case& value, std::ostream* out) { *out << value.route.name << ' ' << value.method; }
 std::string name_of_case(const ::testing::TestParamInfo<Case>& info) {
-  std::string name = info.param.route.name + "_" + info.param.method;
+  std::string name = info.param.route.name + "_" + info.param.method + (info.param.means ? "_Means" : "") +
+                     (info.param.options.empty() ? "" : "_WithOptions");
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
 }
@@ -109,7 +113,8 @@ std::vector<Case> cases_over(const std::vector<Route>& routes) {
 std::vector<Case> without(std::vector<Case> all, const std::vector<Case>& some) {
   std::erase_if(all, [&](const Case& each) {
     return std::ranges::any_of(some, [&](const Case& one) {
-      return one.method == each.method && one.route.name == each.route.name;
+      return one.method == each.method && one.route.name == each.route.name && one.means == each.means &&
+             one.options == each.options;
     });
   });
   return all;
@@ -245,42 +250,69 @@ TEST_F(Compressed, ModelledPackedGradientsHaveTheStatedRatio) {
 /// The same messages over any route, computed again by hand.
 class RepeatedCompression : public Compressed, public ::testing::WithParamInterface<Case> {
  protected:
-  /// One worker's messages of one bucket.
+  /// What one rank sends of one bucket.
   struct Sender {
     std::unique_ptr<compression::Codec> codec;
     compression::ErrorFeedback feedback{host_device()};
   };
+  using Senders = std::vector<Sender>;
 
+  /// `sender`: a worker, or after the workers the server.
+  Senders senders_of(int sender) const {
+    Senders all;
+    for (const auto& bucket : job_->model().buckets)
+      all.push_back({job_->exchange().compression()->make(
+          job_->exchange().compression_setting(sender, bucket.offset, bucket.parameters))});
+    return all;
+  }
+  /// What arrives of these values.
+  std::vector<float> sent(Senders& senders, std::span<const float> values, int round, bool feeds_back) const {
+    std::vector<float> all(values.size());
+    for (std::size_t bucket = 0; bucket < senders.size(); ++bucket) {
+      const auto& extent = job_->model().buckets[bucket];
+      const auto offset = static_cast<std::size_t>(extent.offset),
+                 size = static_cast<std::size_t>(extent.parameters);
+      const auto own = values.subspan(offset, size);
+      Sender& sender = senders[bucket];
+      std::vector<std::byte> message(static_cast<std::size_t>(sender.codec->message_bytes()));
+      sender.codec->encode(feeds_back ? sender.feedback.add(own) : own, round, message);
+      const auto arrived = std::span(all).subspan(offset, size);
+      sender.codec->decode(message, round, arrived);
+      if (feeds_back) sender.feedback.subtract(arrived);
+    }
+    return all;
+  }
+
+  /// The model that is trained, whether it is the server's or that of every worker.
   std::vector<float> by_hand(int rounds) const {
-    const auto& buckets = job_->model().buckets;
-    const bool feeds_back = compression::has_error_feedback(job_->exchange().compression_options());
-    std::vector<std::vector<Sender>> senders(workers);
-    for (int worker = 0; worker < workers; ++worker)
-      for (const auto& bucket : buckets)
-        senders[static_cast<std::size_t>(worker)].push_back({job_->exchange().compression()->make(
-            job_->exchange().compression_setting(worker, bucket.offset, bucket.parameters))});
+    const ExchangePlan& exchange = job_->exchange();
+    const bool feeds_back = compression::has_error_feedback(exchange.compression_options());
+    const bool sends_means = exchange.servers_send_means();
+    std::vector<Senders> pushes;
+    for (int worker = 0; worker < workers; ++worker) pushes.push_back(senders_of(worker));
+    Senders replies = senders_of(workers);
     const auto learner = make_job_learner(job_->replica_plan());
     std::vector<float> model(learner->model().begin(), learner->model().end());
+    std::vector<float> known = model;  // by workers
     for (int round = 0; round < rounds; ++round) {
-      std::vector<float> sum(model.size());
+      std::vector<float> mean(model.size());
       for (int worker = 0; worker < workers; ++worker) {
-        const auto exact = gradient_at(*learner, {model.begin(), model.end()}, worker);
+        const auto exact = gradient_at(*learner, {known.begin(), known.end()}, worker);
         const std::vector<float> gradient(exact.begin(), exact.end());
-        for (std::size_t bucket = 0; bucket < buckets.size(); ++bucket) {
-          const auto offset = static_cast<std::size_t>(buckets[bucket].offset);
-          const auto values =
-              std::span(gradient).subspan(offset, static_cast<std::size_t>(buckets[bucket].parameters));
-          Sender& sender = senders[static_cast<std::size_t>(worker)][bucket];
-          std::vector<std::byte> message(static_cast<std::size_t>(sender.codec->message_bytes()));
-          std::vector<float> sent(values.size());
-          sender.codec->encode(feeds_back ? sender.feedback.add(values) : values, round, message);
-          sender.codec->decode(message, round, sent);
-          if (feeds_back) sender.feedback.subtract(sent);
-          for (std::size_t i = 0; i < sent.size(); ++i) sum[offset + i] += sent[i];
-        }
+        const auto arrived = sent(pushes[static_cast<std::size_t>(worker)], gradient, round, feeds_back);
+        for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += arrived[i] / workers;
       }
-      const auto step = static_cast<float>(job_->exchange().optimizer_setting().learning_rate / workers);
-      for (std::size_t i = 0; i < model.size(); ++i) model[i] -= step * sum[i];
+      const auto rate = static_cast<float>(exchange.optimizer_setting().learning_rate);
+      if (sends_means && exchange.compresses_replies()) mean = sent(replies, mean, round, feeds_back);
+      for (std::size_t i = 0; i < model.size(); ++i) model[i] -= rate * mean[i];
+      if (!exchange.replies_bring_differences()) {
+        known = model;
+        continue;
+      }
+      std::vector<float> difference(model.size());
+      for (std::size_t i = 0; i < model.size(); ++i) difference[i] = model[i] - known[i];
+      const auto arrived = sent(replies, difference, round, false);
+      for (std::size_t i = 0; i < model.size(); ++i) known[i] += arrived[i];
     }
     return model;
   }
@@ -309,11 +341,79 @@ INSTANTIATE_TEST_SUITE_P(Over, RepeatedCompression, ::testing::ValuesIn(repeated
 INSTANTIATE_TEST_SUITE_P(LongOver, RepeatedCompression,
                          ::testing::ValuesIn(without(repeatable(), repeated_cases)), name_of_case);
 
+/// Replies are compressed as well: the change of the server's model since the last reply, or the mean, with
+/// error feedback of the server (DoubleSqueeze). Every worker receives the bytes of the messages.
+class CompressedReplies : public RepeatedCompression {
+ protected:
+  static Experiment both_ways(const Case& of) {
+    Experiment made = experiment(of.route, of.method, of.options);
+    made.sync.compress_replies = true;
+    made.optimizer.update_at = of.means ? UpdateSide::workers : UpdateSide::server;
+    if (of.options.contains("magnitude")) made.optimizer.learning_rate = 1e-3;  // of each element
+    return made;
+  }
+  std::int64_t received(const Journal& journal) const {
+    std::int64_t sum = 0;
+    for (const auto& step : journal.steps) sum += step.bytes_received;
+    return sum;
+  }
+};
+
+TEST_P(CompressedReplies, ByHandComputationGivesTheSameModel) {
+  const std::string& method = GetParam().method;
+  const Journal journal = train(both_ways(GetParam()));
+  const auto repeated = by_hand(5);
+  expect_close(final_model(), repeated, 1e-3F);
+  EXPECT_GT(distance(repeated, initial_model(job_->replica_plan())), 2e-3F);
+  EXPECT_LT(received(journal), 5 * workers * job_->model().bytes().count());
+  if (method == "lossless") return;  // lengths vary
+  std::int64_t messages = 0;
+  for (const auto& bucket : job_->model().buckets)
+    messages += codec_of(bucket.offset, bucket.parameters)->message_bytes();
+  EXPECT_EQ(received(journal), 5 * workers * messages);
+}
+
+std::vector<Case> reply_cases() {
+  std::vector<Case> all;
+  for (const auto& entry : compression::catalog().entries())
+    for (const bool means : {false, true})
+      if (entry.make.make != nullptr &&
+          (means || entry.make.may_err_widely == nullptr ||
+           !entry.make.may_err_widely(Options::resolve(entry.name, entry.options, {}))))
+        all.push_back({one_server, entry.name, means});
+  // A majority vote.
+  all.push_back({one_server, "sign", true, {{"magnitude", std::string("one")}, {"error_feedback", false}}});
+  return all;
+}
+const std::vector<Case> few_reply_cases = {{one_server, "top-k", false}, {one_server, "one-bit", true}};
+INSTANTIATE_TEST_SUITE_P(Some, CompressedReplies, ::testing::ValuesIn(few_reply_cases), name_of_case);
+INSTANTIATE_TEST_SUITE_P(LongSome, CompressedReplies,
+                         ::testing::ValuesIn(without(reply_cases(), few_reply_cases)), name_of_case);
+
+/// A worker that continues has a model that the server does not know: its first reply is all of the model.
+TEST_F(Compressed, TheFirstReplyOfAResumedJobIsTheModel) {
+  Experiment made = experiment(two_shards, "top-k", {{"ratio", 0.25}});
+  made.sync.compress_replies = true;
+  made.evaluate_every = 2;
+  made.placement.evaluator = "host-0";
+  made.stop.rounds = 4;
+  train_apart(made, "first");
+  made.stop.rounds = 6;
+  resumes_ = directory_ / "first";
+  const Journal journal = train(made);
+  std::map<int, std::int64_t> received;  // by round
+  for (const auto& step : journal.steps) received[step.round] += step.bytes_received;
+  ASSERT_EQ(received.size(), 2U);
+  EXPECT_EQ(received.at(4), workers * job_->model().bytes().count());
+  EXPECT_LT(received.at(5), received.at(4));
+}
+
 /// Changes of several local steps, asynchronous pushes, and a coordinator in addition to the all-reduce.
 struct Algorithm {
   std::string name;
   Route route;
   std::string method;
+  bool replies = false;
 };
 void PrintTo(const Algorithm& value, std::ostream* out) { *out << value.name; }
 
@@ -324,6 +424,8 @@ TEST_P(CompressedAlgorithm, Learns) {
   made.sync.algorithm = GetParam().name;
   made.placement.servers = {"host-0"};
   made.stop.rounds = 15;
+  made.sync.compress_replies = GetParam().replies;
+  if (made.sync.algorithm.starts_with("easgd")) made.sync.compression_options["error_feedback"] = false;
   const Journal journal = train(made);
   for (const float value : final_model()) ASSERT_TRUE(std::isfinite(value));
   const auto last = std::max_element(journal.steps.begin(), journal.steps.end(),
@@ -332,18 +434,24 @@ TEST_P(CompressedAlgorithm, Learns) {
 }
 
 std::string name_of_algorithm(const ::testing::TestParamInfo<Algorithm>& test) {
-  std::string name = test.param.name + "_" + test.param.route.name + "_" + test.param.method;
+  std::string name = test.param.name + "_" + test.param.route.name + "_" + test.param.method +
+                     (test.param.replies ? "_BothWays" : "");
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
 }
 INSTANTIATE_TEST_SUITE_P(Some, CompressedAlgorithm,
                          ::testing::Values(Algorithm{"local-sgd", all_reduce, "random-k"},
                                            Algorithm{"ssp", one_server, "top-k"},
+                                           Algorithm{"ssp", one_server, "top-k", true},
                                            Algorithm{"esync", all_reduce, "top-k"}),
                          name_of_algorithm);
 INSTANTIATE_TEST_SUITE_P(LongSome, CompressedAlgorithm,
                          ::testing::Values(Algorithm{"local-sgd", one_server, "top-k"},
                                            Algorithm{"asp", one_server, "random-k"},
+                                           Algorithm{"asp", one_server, "random-k", true},
+                                           Algorithm{"local-sgd", one_server, "top-k", true},
+                                           Algorithm{"k-batch-sync", one_server, "top-k", true},
+                                           Algorithm{"easgd-async", one_server, "top-k", true},
                                            Algorithm{"esync", one_server, "top-k"}),
                          name_of_algorithm);
 

@@ -8,6 +8,7 @@
 #include "policies/sync/policy.hpp"
 #include "tests/sim/training.hpp"
 #include "tests/support/membership_checks.hpp"
+#include "workloads/records/occupants.hpp"
 
 namespace tandem::testing {
 namespace TANDEM_FILE {
@@ -326,6 +327,50 @@ TEST_F(Departures, AReplacementComesToAnEmptySlot) {
   EXPECT_EQ(ready[0].first, 3);
   EXPECT_NEAR(ready[0].second, 150.5, 0.01);
   expect_sum(experiment, journal);
+}
+
+/// From 50 s on there are three workers, from 100 s on four, at most: the trace has no machine for the last
+/// slot before.
+TEST_F(Departures, AJobGrowsBeyondItsFirstWorkers) {
+  Experiment experiment = thousand_steps();
+  experiment.placement.workers.resize(2);
+  experiment.placement.spares = {"host-3", "host-4"};
+  experiment.recovery.policy = "replace";
+  experiment.recovery.most = 4;
+  experiment.transience.start = Seconds(20);
+  depart_at(experiment, "0 add a; 0 add b; 30 add c; 80 add d");
+  const Journal journal = train(experiment);
+  // 2 * 50 + 3 * 50 steps, and the rest of all four.
+  expect_end(100 + 750.0 / 4, 100 + 750.0 / 4 + 1);
+  std::vector<std::pair<int, double>> joined;
+  for (const auto& record : changes_with(journal, "joined"))
+    if (record.time > Seconds(0)) joined.emplace_back(record.slot, std::round(record.time.count()));
+  EXPECT_EQ(joined, (std::vector<std::pair<int, double>>{{2, 50}, {3, 100}}));
+  expect_sum(experiment, journal);
+  const auto times = times_by_workers(journal);
+  ASSERT_EQ(times.size(), 3U);
+  for (const auto& [workers, seconds, samples] : times) {
+    EXPECT_NEAR(seconds.count(), workers == 4 ? 188 : 50, 1);
+    EXPECT_NEAR(static_cast<double>(samples), workers * seconds.count(), workers);
+  }
+}
+
+/// Departures beyond the first number of workers: as many as can be had train.
+TEST_F(Departures, AJobFollowsTheCapacityThatThereIs) {
+  Experiment experiment = thousand_steps();
+  experiment.placement.workers.resize(2);
+  experiment.placement.spares = {"host-3", "host-4"};
+  experiment.recovery.policy = "replace";
+  experiment.recovery.most = 4;
+  experiment.transience.lifetime = "capacity-trace";
+  experiment.transience.options = {{"counts", std::string("2,4,1,3")}, {"gap", 50.4}};
+  const Journal journal = train(experiment);
+  expect_sum(experiment, journal);
+  std::map<int, double> seconds;
+  for (const auto& time : times_by_workers(journal)) seconds[time.workers] = time.time.count();
+  for (const int workers : {1, 2, 4}) EXPECT_NEAR(seconds[workers], 50.4, 0.01) << workers;
+  // 151 steps of the first worker, 100 of the second one, and 50 of each of those that came.
+  EXPECT_NEAR(seconds[3], (1000 - 151 - 100 - 2 * 50) / 3.0, 2.0);
 }
 
 /// The spare departs while it waits, and another one comes to its slot.

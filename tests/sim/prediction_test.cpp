@@ -12,6 +12,7 @@
 #include "tests/support/temporary_folder.hpp"
 #include "workloads/priced/fluid_network.hpp"
 #include "workloads/priced/job_life.hpp"
+#include "workloads/priced/speed_check.hpp"
 
 namespace tandem {
 namespace TANDEM_FILE {
@@ -21,7 +22,11 @@ struct Case {
   int workers;
   double within;  ///< relative error
   std::function<void(Experiment&)> change;
-  bool unequal = false;  ///< every other worker has a slower device
+  bool unequal = false;     ///< every other worker has a slower device
+  int cores = 2;            ///< of the server's host
+  std::string costs = "";   ///< properties of that host
+  std::string binds = "";   ///< what limits, if that is checked
+  std::string unused = "";  ///< cores, in words, if `binds` is given
 };
 void PrintTo(const Case& value, std::ostream* out) { *out << value.name; }
 
@@ -34,8 +39,11 @@ class Predictions : public ::testing::TestWithParam<Case> {
     std::string body = testing::TemporaryPlatform::star(GetParam().workers + 2, 1e9, 1e-4, "HOST");
     for (int host = 0; body.find("HOST") != std::string::npos; ++host) {
       const char* device = GetParam().unequal && host % 2 == 1 ? "k80" : "t4";
-      body.replace(body.find("HOST"), 4, fmt::format("<prop id='device' value='{}'/>", device));
+      const std::string costs = host == 0 ? GetParam().costs : "";
+      body.replace(body.find("HOST"), 4, fmt::format("<prop id='device' value='{}'/>{}", device, costs));
     }
+    const std::string cores = "core='2'";
+    body.replace(body.find(cores), cores.size(), fmt::format("core='{}'", GetParam().cores));
     return body;
   }
 
@@ -71,10 +79,29 @@ TEST_P(Predictions, AreThoseOfTheSimulation) {
   EXPECT_NEAR(found.makespan.count(), run.makespan.count(), GetParam().within * run.makespan.count());
   EXPECT_LE(found.fastest.count() * rounds, 1.02 * run.makespan.count());
   EXPECT_GE(found.slowest.count() * rounds, 0.98 * run.makespan.count());
+  if (GetParam().binds.empty()) return;
+  EXPECT_EQ(found.limits.front().name, GetParam().binds);
+  EXPECT_EQ(found.unused_cores, GetParam().unused);
 }
 
 void bsp(Experiment&) {}
 void two_servers(Experiment& experiment) { experiment.placement.servers = {"host-0", "host-1"}; }
+/// Of a small model, so that the servers' work is the limit.
+void small(Experiment& experiment) {
+  experiment.workload.model = "mlp";
+  experiment.workload.dataset = "synthetic";
+}
+void two_on_one_host(Experiment& experiment) {
+  small(experiment);
+  experiment.placement.servers = {"host-0", "host-0"};
+}
+void small_asp(Experiment& experiment) {
+  small(experiment);
+  experiment.sync.algorithm = "asp";
+}
+constexpr const char* slow_server = "<prop id='tandem:server_message' value='20ms'/>";
+constexpr const char* two_threads =
+    "<prop id='tandem:server_message' value='20ms'/><prop id='tandem:server_parallel' value='2'/>";
 void after_backward(Experiment& experiment) { experiment.sync.overlap = OverlapMode::none; }
 void asp(Experiment& experiment) { experiment.sync.algorithm = "asp"; }
 void varied(Experiment& experiment) {
@@ -104,6 +131,17 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"halving_doubling_8", 8, 0.02, summed_by("halving-doubling")},
                       Case{"double_tree_8", 8, 0.3, summed_by("double-tree")},
                       Case{"native_8", 8, 0.02, summed_by("native")}, Case{"local_sgd_8", 8, 0.02, local_sgd},
+                      Case{"two_servers_one_core", 4, 0.02, two_on_one_host, false, 1, slow_server,
+                           "the work of the servers ('host-0': 2 servers, 1 core)"},
+                      Case{"two_servers_two_cores", 4, 0.02, two_on_one_host, false, 2, slow_server,
+                           "the work of the servers ('host-0': 2 servers, 2 cores)"},
+                      Case{"bsp_4_two_threads", 4, 0.05, small, false, 2, two_threads,
+                           "the work of the servers ('host-0': 1 server with 2 threads, 2 cores)"},
+                      Case{"bsp_4_one_of_four_cores", 4, 0.05, small, false, 4, slow_server,
+                           "the work of the servers",
+                           "the server on 'host-0' can use 1 of its 4 cores: one per thread "
+                           "(tandem:server_parallel)"},
+                      Case{"asp_6_two_threads", 6, 0.1, small_asp, false, 2, two_threads},
                       Case{"asp_2", 2, 0.15, asp}, Case{"asp_12", 12, 0.4, asp}),
     [](const auto& info) { return info.param.name; });
 
@@ -136,6 +174,39 @@ TEST(FluidNetwork, TransfersShareALinkFairly) {
   EXPECT_NEAR(six.back(), 2.0, 1e-9);
   for (const double end : ends_of_pushes({1e9, 1e9, 1e9, 1e9, 1.5e8, 1.5e8, 1.5e8, 1.5e8}, 1e9))
     EXPECT_NEAR(end, 0.8, 1e-9);
+}
+
+// ---- Measured speed beside the closed form ----
+
+TEST(SpeedChecks, SuspectThePartOfAStepThatIsLonger) {
+  priced::Prediction found;
+  found.round = Seconds(0.2);
+  found.limits = {{"the work of the servers", 5.0, priced::Limit::Of::servers}, {"computing (a)", 10.0}};
+  found.servers_needed = 2;
+  priced::WorkerTimes& computing = found.classes.emplace_back();
+  computing.workers = {0, 1};
+  computing.forward = Seconds(0.04);
+  computing.backward = {Seconds(0.06)};
+  const auto text = [&](double step_s, double forward_s) {
+    Summary measured;
+    measured.step_time.mean = step_s;
+    measured.phases["forward"].mean_s = forward_s;
+    return priced::check_speed(found, measured).text;
+  };
+  const std::string prediction =
+      "; by the prediction, the work of the servers binds, and would not from 2 servers on";
+  EXPECT_EQ(text(0.21, 0.1),
+            "210 ms per step after the warm-up, predicted 200 ms in closed form (+5 %)" + prediction);
+  EXPECT_EQ(
+      text(0.25, 0.15),
+      "250 ms per step after the warm-up, predicted 200 ms in closed form (+25 %); computing takes 150 ms "
+      "instead of 100 ms: the devices are suspected" +
+          prediction);
+  EXPECT_EQ(
+      text(0.25, 0.1),
+      "250 ms per step after the warm-up, predicted 200 ms in closed form (+25 %); exchange and waiting "
+      "take 150 ms instead of 100 ms: suspected is the work of the servers" +
+          prediction);
 }
 
 // ---- Lives of jobs ----

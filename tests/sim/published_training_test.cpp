@@ -12,6 +12,7 @@
 
 #include "policies/vocabulary/stream_text.hpp"
 #include "tests/sim/training.hpp"
+#include "tests/support/fair_service.hpp"
 #include "tests/support/names.hpp"
 #include "tests/support/paths.hpp"
 #include "tests/support/published_rules.hpp"
@@ -29,6 +30,7 @@ struct Row {
   sync::Route over;
   std::string variant = "";
   std::function<void(Experiment&)> change = {};
+  int batches_of = 0;  ///< more workers, whose batches are shared by those of the job; 0: each has its own
 };
 void PrintTo(const Row& value, std::ostream* out) { *out << ::testing::PrintToString(value.published); }
 
@@ -56,6 +58,7 @@ class PublishedUpdates : public testing::Training, public ::testing::WithParamIn
     experiment.sync.over = row.over;
     if (row.over == sync::Route::peers) experiment.placement.servers.clear();
     if (row.change) row.change(experiment);
+    if (row.batches_of > 0) generation_ = Generation{.origin = ResumePoint{.all_workers = row.batches_of}};
     Journal journal = train(experiment, /*operations=*/true);
     const Roster& roster = job_->roster();
     testing::FinishedJob job{.over = row.over,
@@ -72,7 +75,10 @@ class PublishedUpdates : public testing::Training, public ::testing::WithParamIn
 };
 
 TEST_P(PublishedUpdates, GiveTheModelOfTheJob) {
-  testing::expect_published(play(GetParam()), GetParam().published);
+  const testing::FinishedJob job = play(GetParam());
+  testing::expect_published(job, GetParam().published);
+  const bool cancels = GetParam().published.options.contains("cancel");
+  EXPECT_EQ(testing::cancelled_steps(job.journal) > 0, cancels);
 }
 
 /// Each algorithm over its first route; `is_long`: over its other routes, and those that update as another
@@ -97,8 +103,9 @@ PublishedRule rule_of(const std::string& algorithm) {
 
 void use_two_shards(Experiment& experiment) { experiment.placement.servers = {"host-0", "host-5"}; }
 
-/// Servers that decide in their own order; an optimiser with momentum on a server and on workers; workers
-/// that step by the server's mean; and averages of other members.
+/// Servers that decide in their own order, that stop steps, or that reply with the changes of their models; an
+/// optimiser with momentum on a server and on workers; workers that step by the server's mean; and averages of
+/// other members.
 std::vector<Row> variants() {
   constexpr double rate = PublishedJob::rate;
   std::vector<Row> rows;
@@ -110,6 +117,14 @@ std::vector<Row> variants() {
   };
   for (const char* algorithm : {"asp", "k-sync", "easgd-async", "esync", "dc-asgd-mxnet"})
     add(algorithm, "OnTwoShards", use_two_shards);
+  for (const char* algorithm : {"k-sync", "k-batch-sync", "ringmaster"})
+    add(algorithm, "WithCancel", {}).options["cancel"] = true;
+  add("k-sync", "WithCancelOnTwoShards", use_two_shards).options["cancel"] = true;
+  for (const char* algorithm : {"esync", "adacomm"})
+    add(algorithm, "ByKeyOnTwoShards", [](Experiment& e) {
+      use_two_shards(e);
+      e.sync.exchange = ExchangeUnit::by_key;
+    });
   add("bsp", "SteppingAtWorkers", [](Experiment& e) {
     use_two_shards(e);
     e.optimizer.update_at = UpdateSide::workers;
@@ -122,10 +137,36 @@ std::vector<Row> variants() {
   add("local-sgd", "WithMomentum", [](Experiment& e) { e.optimizer.momentum = 0.9; }).rule.momentum = 0.9;
   add("fedavg", "WithAGlobalRate", [](Experiment& e) { e.optimizer.global_rate = 0.5; }).rule.update =
       [](testing::Element& e) { e.x += 0.5 * e.scale * e.mean; };
+  const auto both_ways = [](Experiment& e) {
+    e.sync.compression = "top-k";
+    e.sync.compression_options = {{"ratio", 1.0}, {"error_feedback", false}};
+    e.sync.compress_replies = true;
+  };
+  for (const char* algorithm : {"asp", "dc-asgd", "local-sgd", "easgd-async"})
+    add(algorithm, "WithChangesAsReplies", both_ways);
   const auto step_first = [](Experiment& e) {
     e.sync.options = {{"order", std::string("step-first")}, {"global_every", std::int64_t{2}}};
   };
   add("d-psgd", "SteppingFirst", step_first);
+  return rows;
+}
+
+/// Four workers share the batches of seven: 13 samples in each step, and 12. Their changes count by these.
+std::vector<Row> weighted_rows(bool is_long) {
+  std::vector<Row> rows;
+  for (const char* algorithm : {"fedavg", "local-sgd", "post-local-sgd", "adacomm", "slowmo", "diloco"})
+    for (const sync::Route over : sync::catalog().find(algorithm).make.routes) {
+      if ((over != sync::Route::all_reduce || algorithm != std::string("fedavg")) != is_long) continue;
+      PublishedRule published = rule_of(algorithm);
+      published.options["weights"] = std::string("samples");
+      published.rule.weight = [](int samples) { return samples; };
+      const auto unequal = [](Experiment& e) {
+        e.workload.batch = 7;
+        e.recovery.mode = RecoveryMode::restart;
+        e.recovery.batch = BatchRule::global;
+      };
+      rows.push_back({published, over, "OfUnequalBatches", unequal, 7});
+    }
   return rows;
 }
 
@@ -139,6 +180,9 @@ INSTANTIATE_TEST_SUITE_P(Catalogue, PublishedUpdates, ::testing::ValuesIn(rows_o
 INSTANTIATE_TEST_SUITE_P(LongCatalogue, PublishedUpdates, ::testing::ValuesIn(rows_of_catalogue(true)),
                          name_of_row);
 INSTANTIATE_TEST_SUITE_P(LongVariants, PublishedUpdates, ::testing::ValuesIn(variants()), name_of_row);
+INSTANTIATE_TEST_SUITE_P(Weights, PublishedUpdates, ::testing::ValuesIn(weighted_rows(false)), name_of_row);
+INSTANTIATE_TEST_SUITE_P(LongWeights, PublishedUpdates, ::testing::ValuesIn(weighted_rows(true)),
+                         name_of_row);
 
 /// The page of the tests says where each algorithm is proven.
 TEST(PublishedRules, NameEveryAlgorithm) {

@@ -63,7 +63,8 @@ class Regrouping : public Training {
     const auto slots = job_->roster().workers().size();
     const BatchRule rule = job_->spec().experiment.recovery.batch;
     std::vector<int> sizes(slots, data.batch());
-    sampling::MemberDeals deals(slots, slots, {}, {});
+    const auto first = job_->roster().first_workers().size();
+    sampling::MemberDeals deals(slots, first, {}, {});
     std::vector<std::int64_t> counted(slots, 0);
     std::vector<std::optional<sampling::ShardVisits>> visits(slots);
     const auto begin = [&](int slot, std::int64_t taken) {
@@ -98,7 +99,7 @@ class Regrouping : public Training {
       }
       before = members;
       const auto shares =
-          recovery::batches(rule, data.batch(), static_cast<int>(slots), static_cast<int>(members.size()));
+          recovery::batches(rule, data.batch(), static_cast<int>(first), static_cast<int>(members.size()));
       for (std::size_t place = 0; place < members.size(); ++place)
         sizes[static_cast<std::size_t>(members[place])] = static_cast<int>(shares[place]);
     }
@@ -347,6 +348,26 @@ TEST_F(Regrouping, TheLearningRateMovesWithTheNumberOfMembers) {
   expect_close(final_model(),
                model_by_hand(rounds, {1, 1, 1 - third, 1 - 2 * third, 0.75 + third, 0.75 + 2 * third, 1, 1}),
                1e-5F);
+}
+
+/// Two of the workers come when the others have computed half of their third step.
+TEST_F(Regrouping, AJobGrowsAndItsLearningRateWithIt) {
+  Experiment experiment = job();
+  experiment.stop = {.rounds = 8};
+  experiment.placement.workers.resize(2);
+  experiment.placement.spares = {"host-3", "host-4"};
+  experiment.recovery.policy = "replace";
+  experiment.recovery.most = 4;
+  experiment.recovery.scale_rate = RateScale::linear;
+  experiment.transience.lifetime = "fixed";
+  experiment.transience.start = Seconds(2.5);
+  const Journal journal = train(experiment);
+  expect_makespan(8.5);
+  EXPECT_EQ(count_of_changes(journal, "joined"), 4);
+  const std::vector<int> two = {0, 1}, all = {0, 1, 2, 3};
+  expect_close(final_model(),
+               model_by_hand({two, two, all, all, all, all, all, all}, {1, 1, 2, 2, 2, 2, 2, 2}), 1e-5F);
+  EXPECT_EQ(*expect_sum(experiment, journal).applied, 24 * (2 * 2 + 6 * 4));
 }
 
 /// Its duties, such as writing the models that are evaluated, are those of the next one.

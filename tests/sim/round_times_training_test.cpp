@@ -2,10 +2,13 @@
 // workers begins. A worker computes for a time of its own, nothing else takes time but messages.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "policies/vocabulary/rng.hpp"
 #include "tests/sim/training.hpp"
 
 namespace tandem {
@@ -24,22 +27,28 @@ class RoundTimes : public testing::Training {
  protected:
   RoundTimes() { platform_ = testing::TemporaryPlatform::star(10, bandwidth, alpha); }
 
-  /// By worker, when its steps begin. `computing_s`: of a step, by worker.
-  std::vector<std::vector<double>> starts_of(const std::string& algorithm,
-                                             const std::map<std::string, OptionValue>& options,
-                                             const std::vector<double>& computing_s) {
-    const int workers = static_cast<int>(computing_s.size());
-    Experiment experiment = small_experiment(workers);
+  static Experiment job(const std::string& algorithm, const std::map<std::string, OptionValue>& options,
+                        std::size_t workers) {
+    Experiment experiment = small_experiment(static_cast<int>(workers));
     experiment.workload.math = Experiment::Workload::Math::modelled;
     experiment.workload.model = "synthetic";
     experiment.workload.synthetic_parameters = parameters;
     experiment.sync.algorithm = algorithm;
     experiment.sync.options = options;
+    return experiment;
+  }
+  /// By worker, when its steps begin. `computing_s`: of a step, by worker.
+  std::vector<std::vector<double>> starts_of(const std::string& algorithm,
+                                             const std::map<std::string, OptionValue>& options,
+                                             const std::vector<double>& computing_s) {
     price_ = [computing_s](Rank rank, const Work& work) {
       return Seconds(work.kind == Work::Kind::forward ? computing_s.at(static_cast<std::size_t>(rank)) : 0.0);
     };
+    return starts_of(job(algorithm, options, computing_s.size()));
+  }
+  std::vector<std::vector<double>> starts_of(const Experiment& experiment) {
     journal_ = train(experiment);
-    std::vector<std::vector<double>> starts(computing_s.size());
+    std::vector<std::vector<double>> starts(experiment.placement.workers.size());
     for (const auto& step : journal_.steps)
       starts.at(static_cast<std::size_t>(step.rank)).push_back(step.start.count());
     return starts;
@@ -76,21 +85,57 @@ TEST_F(RoundTimes, SspWithABound) {
   expect_starts(starts.at(1), {0.0, alone_s, 2 * alone_s, released_s, 2 * released_s, 3 * released_s});
 }
 
-/// After each step a worker asks and waits for the answer. The fast one exchanges after k steps, the first
-/// for which another one would end after the slow worker's step: without its questions after four, with them
-/// after three. The first round measures one step of each.
+/// Before each step, and after the last one, a worker asks and waits for the answer. The fast one exchanges
+/// after k steps, the first for which another one would end after the slow worker's step: without its
+/// questions after four, with them after three. The first round measures one step of each.
 TEST_F(RoundTimes, EsyncWithItsQuery) {
   constexpr double fast_s = 0.245, slow_s = 1.0, query_s = 2 * (alpha + note_s);
   int k = 1;
-  while ((k + 1) * fast_s + (k - 1) * query_s <= slow_s) ++k;
+  while ((k + 1) * fast_s + k * query_s <= slow_s) ++k;
   EXPECT_EQ(k, 3);
-  const double round_s = slow_s + query_s + (alpha + model_s) + (alpha + 2 * model_s);
+  const double round_s = slow_s + 2 * query_s + (alpha + model_s) + (alpha + 2 * model_s);
   const auto starts = starts_of("esync-published", {{"epsilon_s", 0.0}}, {slow_s, fast_s});
   expect_starts(starts.at(0), multiples_of(round_s, 4));
   std::vector<double> of_fast = {0.0};
   for (int round = 1; round < 4; ++round)
-    for (int step = 0; step < k; ++step) of_fast.push_back(round * round_s + step * (fast_s + query_s));
+    for (int step = 0; step < k; ++step)
+      of_fast.push_back(round * round_s + (step > 0 ? query_s : 0.0) + step * (fast_s + query_s));
   expect_starts(starts.at(1), of_fast);
+}
+
+/// With cancel, all workers begin each round together, so that it lasts as long as the K-th shortest of their
+/// steps. A worker that is stopped finishes its bucket first, and begins late by as much.
+TEST_F(RoundTimes, KSyncWithCancelIsAnOrderStatistic) {
+  platform_ = testing::TemporaryPlatform::star(10, 1e12, 1e-9);
+  constexpr std::size_t workers = 4, k = 3;
+  constexpr int buckets = 50;
+  Rng random(1);
+  std::vector<std::vector<double>> steps(workers);
+  price_ = [&](Rank rank, const Work& work) {
+    if (rank >= static_cast<Rank>(workers)) return Seconds(0.0);
+    auto& own = steps[static_cast<std::size_t>(rank)];
+    if (work.kind == Work::Kind::forward) own.push_back(-std::log(1.0 - random.uniform()));
+    return Seconds(work.kind == Work::Kind::backward ? own.back() / buckets : 0.0);
+  };
+  Experiment experiment = job("k-sync", {{"k", std::int64_t{k}}, {"cancel", true}}, workers);
+  experiment.workload.synthetic_buckets = buckets;
+  experiment.stop.rounds = 40;
+  const auto starts = starts_of(experiment);
+  const auto begin_of = [&](std::size_t round) {
+    double begin = starts.front().at(round);
+    for (const auto& of_worker : starts) begin = std::min(begin, of_worker.at(round));
+    return begin;
+  };
+  double bucket_s = 0.0;  // of the longest step of the round before
+  for (std::size_t round = 0; round + 1 < 40; ++round) {
+    std::vector<double> of_round;
+    for (const auto& of_worker : steps) of_round.push_back(of_worker.at(round));
+    std::ranges::sort(of_round);
+    const double round_s = begin_of(round + 1) - begin_of(round);
+    EXPECT_GE(round_s, of_round[k - 1] - 1e-4) << "round " << round;
+    EXPECT_LE(round_s, of_round[k - 1] + bucket_s + 1e-4) << "round " << round;
+    bucket_s = of_round.back() / buckets;
+  }
 }
 
 }  // namespace TANDEM_FILE

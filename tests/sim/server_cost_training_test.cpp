@@ -190,6 +190,48 @@ TEST_F(StatedServers, WithoutAStatementHaveTheOperationsOfBefore) {
   }
 }
 
+// ---- Cores ----
+
+std::string star_with_cores(int cores, const std::string& properties) {
+  std::string body = testing::TemporaryPlatform::star(10, 1e8, 1e-4, properties);
+  const std::string before = "core='2'";
+  for (std::size_t at = 0; (at = body.find(before, at)) != std::string::npos;)
+    body.replace(at, before.size(), fmt::format("core='{}'", cores));
+  return body;
+}
+
+/// Two servers on one core take twice as long for a push, and for a reply; also where a device is named,
+/// which works of a server do not need.
+TEST_F(StatedServers, ShareTheCoresOfTheirHost) {
+  const Costs costs{.name = "message", .message_s = 20e-3};
+  for (const char* device : {"", "<prop id='device' value='t4'/>"}) {
+    Experiment experiment = modelled(1, "asp");
+    experiment.placement.servers = {"host-0", "host-0"};
+    experiment.sync.sharding = "even";
+    std::map<int, double> makespans;
+    for (const int cores : {1, 2, 4}) {
+      platform_ = star_with_cores(cores, costs.properties() + device);
+      makespans[cores] = makespan(experiment, "", std::to_string(cores));
+    }
+    EXPECT_NEAR(makespans[1] - makespans[2], rounds * 2 * 20e-3, 1e-3) << device;
+    EXPECT_NEAR(makespans[2], makespans[4], 1e-9) << device << ": each server has one thread";
+  }
+}
+
+TEST_F(StatedServers, WorkOnSeveralPushesAtTheSameTime) {
+  const Costs costs{.name = "message", .message_s = 20e-3};
+  const std::string threads = "<prop id='tandem:server_parallel' value='2'/>";
+  for (const char* algorithm : {"asp", "bsp"}) {
+    const Experiment experiment = modelled(8, algorithm);
+    const double one = makespan(experiment, costs.properties(), "one"),
+                 two = makespan(experiment, costs.properties() + threads, "two");
+    EXPECT_NEAR(two, one / 2, 0.02 * one) << algorithm;
+    platform_ = star_with_cores(1, costs.properties() + threads);
+    EXPECT_NEAR(makespan(experiment, "", "one core"), one, 1e-9) << algorithm;
+    platform_.clear();
+  }
+}
+
 /// A worker, and a coordinator of an all-reduce, have no such costs on the same host.
 TEST_F(StatedServers, AreOnlyServers) {
   Experiment experiment = modelled(2, "bsp");

@@ -121,6 +121,20 @@ TEST_F(ServerExchanges, EachKeyIsPushedUpdatedAndPulledBeforeTheNext) {
             4 * buckets);
 }
 
+/// Each key of one of two workers, whose steps are short, is answered without waiting for the other.
+TEST_F(ServerExchanges, AnAsynchronousServerAnswersEachKeyAtOnce) {
+  constexpr double update_s = 3e-4;
+  price_ = [](Rank rank, const Work& work) {
+    const bool is_slow = rank == 1 && work.kind == Work::Kind::forward;
+    return Seconds(is_slow ? 10.0 : work.kind == Work::Kind::update ? update_s : 0.0);
+  };
+  Experiment experiment = by_sizes(2);
+  experiment.sync.algorithm = "asp";
+  experiment.sync.exchange = ExchangeUnit::by_key;
+  EXPECT_NEAR(step_s(train(experiment)),
+              buckets * (2 * (latency_s + bucket_s) + note_s + update_s) + note_s, tolerance_s);
+}
+
 /// A server whose host states its costs pays them for each key.
 TEST_F(ServerExchanges, EachKeyCostsTheServerAPushAndAReply) {
   host_properties_ = "<prop id='tandem:server_message' value='1ms'/>";
@@ -162,11 +176,11 @@ class AnsweringTakesTime : public ServerExchanges {
   AnsweringTakesTime() {
     price_ = [](Rank, const Work& work) { return Seconds(work.kind == Work::Kind::forward ? 0.1 : 0.0); };
   }
-  /// Of the first worker's second step.
+  /// A question of the first worker's second step, which asks before and after it.
   double query_s(const Experiment& experiment) {
     for (const auto& step : train(experiment).steps)
       if (step.rank == 0 && step.step == 1)
-        return step.phases[static_cast<std::size_t>(Phase::query)].count();
+        return step.phases[static_cast<std::size_t>(Phase::query)].count() / 2;
     return std::nan("");
   }
 };

@@ -1,7 +1,8 @@
-// How often a server handled a push of each worker, from the recorded decisions.
+// How often a server handled a push of each worker, and which steps it stopped, from the recorded decisions.
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <variant>
 #include <vector>
@@ -21,6 +22,16 @@ inline std::vector<int> pushes_by_worker(const Journal& journal, int workers) {
       ++pushes.at(static_cast<std::size_t>(push->worker));
   }
   return pushes;
+}
+
+/// Of all workers. Pre: as above.
+inline std::int64_t cancelled_steps(const Journal& journal) {
+  return std::ranges::count_if(journal.decisions, [](const DecisionRecord& decision) {
+    if (decision.side != "server") return false;
+    const sync::ServerEvent event = sync::parse_server_event(decision.event);
+    const auto* push = std::get_if<sync::Push>(&event);
+    return push != nullptr && push->cancelled;
+  });
 }
 
 /// Equal workers of an algorithm without rounds may differ by this many pushes if none made more than `most`.

@@ -198,12 +198,28 @@ class PolicyRun {
     return {Seconds(now_), answer.ready};
   }
 
-  void push(int number) {
+  /// Its step ends now, without a gradient.
+  void interrupt(int number) {
+    Worker& worker = workers_[index(number)];
+    ++worker.life;
+    ++worker.local_steps;
+    worker.samples += worker.batch;
+    push(number, true);
+  }
+
+  void push(int number, bool cancelled = false) {
     Worker& worker = workers_[index(number)];
     worker.steps.push_back(worker.local_steps);
     ++pushes_;
-    const sync::Push event{Seconds(now_),      number,          worker.version, worker.samples,
-                           worker.local_steps, worker.duration, loss_,          done()};
+    const sync::Push event{.now = Seconds(now_),
+                           .worker = number,
+                           .version = worker.version,
+                           .samples = worker.samples,
+                           .local_steps = worker.local_steps,
+                           .duration = worker.duration,
+                           .loss = loss_,
+                           .done = done(),
+                           .cancelled = cancelled};
     sync::ServerDecisions decisions;
     server_->on_push(event, decisions);
     staleness_.push_back(version_ - worker.version);
@@ -217,7 +233,9 @@ class PolicyRun {
   void execute(const sync::ServerEvent& event, const sync::ServerDecisions& decisions) {
     log_.push_back({sync::to_text(event), sync::to_text(decisions)});
     std::vector<int> leaving;
+    int cancelled = 0;
     for (const auto& decision : decisions) {
+      if (const auto* cancel = std::get_if<sync::Cancel>(&decision)) cancelled = cancel->version;
       if (std::holds_alternative<sync::Apply>(decision)) {
         ++version_;
         update_times_.push_back(now_);
@@ -235,6 +253,9 @@ class PolicyRun {
       }
     }
     for (const int worker : leaving) leave(worker);
+    for (int worker = 0; worker < setting_.workers; ++worker)
+      if (!has_left(worker) && !is_waiting(worker) && workers_[index(worker)].version < cancelled)
+        interrupt(worker);
   }
 
   const Catalog<sync::Factory>::Entry& entry_;

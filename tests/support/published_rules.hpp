@@ -67,7 +67,7 @@ inline std::vector<PublishedRule> rules_of_gradients() {
       {"sync-switch", sgd, {{"fraction", 0.5}, {"scale_after", 0.5}}, sgd_step()},
       {"asp", sgd, {}, sgd_step()},
       {"ssp", sgd, {{"staleness", std::int64_t{1}}, {"average", true}}, sgd_step()},
-      {"dssp", sgd, {{"lower", std::int64_t{1}}, {"upper", std::int64_t{3}}}, sgd_step()},
+      {"dssp", sgd, {{"lower", std::int64_t{1}}, {"upper", std::int64_t{3}}, {"average", true}}, sgd_step()},
       {"dynsgd", sgd, {}, sgd_step()},
       {"ringmaster", sgd, {{"r", std::int64_t{2}}}, sgd_step()},
       {"dc-asgd",

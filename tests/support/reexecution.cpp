@@ -385,6 +385,7 @@ class Reexecution {
   void carry_out(Shard& shard, const Words& decision) {
     const std::string& kind = decision.at(0);
     if (kind == "apply") return update(shard, std::stod(decision.at(1)));
+    if (kind == "cancel") return;
     const Index worker = std::stoul(decision.at(1));
     if (kind == "accept") return accept(shard, worker, std::stod(decision.at(2)));
     if (kind == "reply") return reply(shard, worker);
@@ -393,7 +394,9 @@ class Reexecution {
 
   void accept(Shard& shard, Index from, double weight) {
     const double factor = factor_of_contribution();
-    const Model& payload = workers_.at(from).payload;
+    const Worker& worker = workers_.at(from);
+    const Model& payload = worker.payload;
+    if (rule_.weight) weight = rule_.weight(worker.samples);
     visit_elements(shard, [&](std::size_t i) { sum_[i] += weight * factor * payload[i]; });
     shard.weight += weight;
     shard.accepted.push_back({from, factor});

@@ -31,6 +31,9 @@ struct Element {
 struct Rule {
   /// Of the shared model. Empty without one: workers average their models.
   std::function<void(Element&)> update = {};
+  /// How much a change counts in the mean, by the samples since the last one of its worker; empty: as the
+  /// records say.
+  std::function<double(int samples)> weight = {};
   /// Above 0: workers keep their own models; in an update, each of those whose pushes were accepted moves
   /// towards the shared model by this share of the distance, and that one moves by the sum of these.
   double pull = 0.0;

@@ -71,13 +71,23 @@ class ServerLaws {
     }
 
     int verdicts = 0, answers = 0;
+    const int cancelled = cancelled_;
     for (const Words& decision : decisions_of(line)) {
       const std::string& kind = decision.at(0);
       const int subject = kind == "apply" ? -1 : std::stoi(decision.at(1));
+      if (kind == "cancel") {
+        EXPECT_GE(subject, cancelled_);
+        EXPECT_LE(subject, version_ + 1) << "the next update makes the newest model";
+        cancelled_ = subject;
+        continue;
+      }
       if (kind == "accept" || kind == "discard") {
         ++verdicts;
         EXPECT_TRUE(push != nullptr && push->worker == subject);
-        if (kind == "accept") ++accepted_;
+        if (kind != "accept" || push == nullptr) continue;
+        ++accepted_;
+        EXPECT_GE(push->version, cancelled) << "its step was to be stopped";
+        EXPECT_FALSE(push->cancelled);
       } else if (kind == "apply") {
         EXPECT_GT(accepted_, 0) << "an update without accepted pushes";
         accepted_ = 0;
@@ -98,6 +108,7 @@ class ServerLaws {
 
   std::vector<Worker> workers_;
   int accepted_ = 0;
+  int cancelled_ = 0;  ///< steps on older models than this version are to be stopped
   int version_ = 0;
 };
 

@@ -435,6 +435,7 @@ Suite suite_of_experiment(const std::string& path, const std::vector<std::string
     variants = {variant};
   else
     for (const auto& [name, keys] : base.variants) variants.push_back(name);
+  if (variants.size() > 1) suite.replaced = located.replaced;
   if (variants.empty()) variants.emplace_back();
   for (const auto& name : variants) {
     SuiteConfiguration configuration;

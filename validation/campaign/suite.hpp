@@ -66,10 +66,11 @@ struct Suite {
   std::vector<SuiteConfiguration> configurations;
   std::optional<double> tolerance;
   bool on_cluster = false;
-  bool with_witness = false;  ///< simulates under SMPI too, where there is no storage
-  bool with_alone = false;    ///< of several jobs, each is also simulated and run alone
-  std::uint64_t seed = 1;     ///< of the order of runs
-  StudySection study{};       ///< of its study; defaults when it has none
+  bool with_witness = false;               ///< simulates under SMPI too, where there is no storage
+  bool with_alone = false;                 ///< of several jobs, each is also simulated and run alone
+  std::uint64_t seed = 1;                  ///< of the order of runs
+  StudySection study{};                    ///< of its study; defaults when it has none
+  std::vector<std::string> replaced = {};  ///< see LocatedExperiment::replaced
 };
 
 /// `settings`: of the command line; they replace those of the suite. Errors: ConfigError naming file, line,

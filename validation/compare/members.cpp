@@ -8,6 +8,7 @@
 #include <map>
 #include <utility>
 
+#include "policies/recovery/scaling.hpp"
 #include "workloads/records/metrics.hpp"
 #include "workloads/records/occupants.hpp"
 
@@ -143,6 +144,11 @@ Counts counts_of(const Results& results, const World& world) {
 }
 
 }  // namespace
+
+double rate_factor_of(const Experiment& experiment, int workers) {
+  const auto first = static_cast<int>(experiment.placement.workers.size());
+  return recovery::rate_factor(experiment.recovery.scale_rate, std::max(1, first), std::max(1, workers));
+}
 
 std::optional<double> Members::largest_shift() const {
   std::optional<double> largest;

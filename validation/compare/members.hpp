@@ -24,6 +24,9 @@ struct ComparedOccupant {
   BothWorlds gone_after{};     ///< the departure: until its rank had given up all work
 };
 
+/// On the learning rate, when it has followed the number of workers that are present (recovery.scale_rate).
+double rate_factor_of(const Experiment& experiment, int workers);
+
 /// A number of the whole run. `measured`: mean over repetitions.
 struct MembersFigure {
   double simulated = 0;

@@ -105,7 +105,7 @@ Decider recovery_of(const RunInfo& info, Rank) {
   const bool machines_stay = info.world == "measured" && launches_again(experiment.continuation()) &&
                              experiment.run.revoke == RevokeMode::none;
   if (machines_stay) experiment.transience = {};
-  const std::shared_ptr policy = make_recovery_policy(experiment, workers_of(info), info.zones);
+  const std::shared_ptr policy = make_recovery_policy(experiment, workers_of(info), info.zones, info.slot_machines);
   return [policy](const std::string& event) { return recovery::decide_in_words(*policy, event); };
 }
 

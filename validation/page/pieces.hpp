@@ -5,7 +5,7 @@
 
 namespace tandem::validation::pieces {
 
-/// With {{title}}, {{style}}, {{data}}, {{chart_library}}, {{base}}, {{blocks}} and {{scripts}}.
+/// With {{title}}, {{style}}, {{text}}, {{data}}, {{chart_library}}, {{base}}, {{blocks}} and {{scripts}}.
 extern const std::string_view page;
 extern const std::string_view style;
 extern const std::string_view base;       ///< the common part of all scripts
@@ -16,6 +16,7 @@ extern const std::string_view data;       ///< draws from where samples came, of
 extern const std::string_view explore;    ///< draws the chosen configuration of a report
 extern const std::string_view lifetimes;  ///< draws the share of machines alive by age
 extern const std::string_view members;    ///< draws machines that depart and arrive, of one or two results
+extern const std::string_view plan;       ///< draws cost against time of a plan
 extern const std::string_view study;      ///< draws the charts of a study
 extern const std::string_view results;    ///< draws the page of many results
 extern const std::string_view traced;     ///< draws the page of an imported job

@@ -2,7 +2,7 @@
 // each place of the grid, and published figures. A chart without a canvas on the page is not drawn.
 (() => {
   const {report, color, shade, axis, bytesText, categories, element, legend, roundTicks, threeDigits, timeScale, timeText} = tandem;
-  const {answer: {panels, measures, across}, configurations, published} = report;
+  const {answer: {panels, measures, across, down}, configurations, published} = report;
   const draw = (id, configuration) => { if (element(id)) new Chart(element(id), configuration()); };
   const range = values => [Math.min(...values), Math.max(...values)];
   const tooltip = label => ({tooltip: {callbacks: {label}}});
@@ -12,6 +12,9 @@
     const index = variants.indexOf(variant), ink = shade(index % 8);
     return {borderColor: ink, backgroundColor: ink, borderWidth: 2, borderDash: [[], [7, 3], [2, 3]][Math.floor(index / 8) % 3]};
   };
+  /** An axis of names with its title. */
+  const named = text => ({...categories, title: {display: true, text, color: color.soft}});
+  const rowTitle = down === null ? 'variant' : down.name;
   const isNumeric = across !== null && across.numbers.length > 0;
 
   // ---- Names next to their lines ----
@@ -119,7 +122,7 @@
   }));
   panels.forEach((panel, index) => drawLines(`efficiency-${index}`, panel,
     (row, at) => (row.efficiency[at] === null ? null : row.efficiency[at] * 100),
-    axis('efficiency (%)', {beginAtZero: true}), value => `${threeDigits(value)} %`));
+    axis(`throughput of each worker, of that with ${columnName(panel.columns[0])} (%)`, {beginAtZero: true}), value => `${threeDigits(value)} %`));
 
   const meanOf = (row, at, measure) => (row.cells[at] ? row.cells[at].estimates[measure].mean : null);
   const textOf = ({key, unit}) => value => {
@@ -165,7 +168,7 @@
         data: cells.map(cell => cell && cell.estimates[index].mean), maxBarThickness: 16, backgroundColor: marks,
         showLine: false, pointRadius: 5, pointBackgroundColor: marks, pointBorderColor: marks}]},
       options: {indexAxis: 'y', layout: {padding: {right: roomFor(texts)}},
-                scales: {x: {...valueAxis(measure, index, false), ...limits}, y: {...categories, offset: true}}, plugins: {tooltip: {enabled: false}}},
+                scales: {x: {...valueAxis(measure, index, false), ...limits}, y: {...named(rowTitle), offset: true}}, plugins: {tooltip: {enabled: false}}},
       plugins: [barTexts([texts], [spreads])],
     };
   });
@@ -186,7 +189,7 @@
       data: {labels: panel.columns.map(columnName), datasets: panel.rows.map((row, at) => ({
         label: row.variant, backgroundColor: styleOf(row.variant).backgroundColor, data: estimates[at].map(pick), maxBarThickness: 14}))},
       options: {indexAxis: 'y', layout: {padding: {right: roomFor(texts.flat())}}, plugins: {tooltip: {enabled: false}},
-                scales: {x: isGain ? gainAxis : {...valueAxis(measure, index, isLogarithmic), beginAtZero: true}, y: categories}},
+                scales: {x: isGain ? gainAxis : {...valueAxis(measure, index, isLogarithmic), beginAtZero: true}, y: named(across.name)}},
       plugins: [barTexts(texts, texts.map(row => row.map(() => null)))],
     };
   });
@@ -218,7 +221,7 @@
     return draw(id, () => ({
       type: 'bar',
       data: {...bars, datasets: bars.datasets.map(own => ({...own, maxBarThickness: 14}))},
-      options: {indexAxis: 'y', layout: {padding: {right: roomFor(texts.flat())}}, plugins: {tooltip: {enabled: false}}, scales: {x: y, y: categories}},
+      options: {indexAxis: 'y', layout: {padding: {right: roomFor(texts.flat())}}, plugins: {tooltip: {enabled: false}}, scales: {x: y, y: named(across === null ? rowTitle : across.name)}},
       plugins: [barTexts(shown, shown.map(row => row.map(() => null)))],
     }));
   });
@@ -238,7 +241,7 @@
       data: {labels: cells.map(cell => cell.variant), datasets: parts.map(([key, label, backgroundColor]) => ({
         label, backgroundColor, maxBarThickness: 14, data: cells.map(cell => ((cell.shares && cell.shares[key]) || 0) * 100)}))},
       options: {indexAxis: 'y', plugins: tooltip(item => `${item.dataset.label}: ${threeDigits(item.parsed.x)} %`),
-                scales: {x: axis('of the makespan, mean over workers (%)', {stacked: true, min: 0, max: 100}), y: {...categories, stacked: true}}},
+                scales: {x: axis('share of the time of the job, mean over workers (%)', {stacked: true, min: 0, max: 100}), y: {...named('variant'), stacked: true}}},
     }));
     if (element(id)) legend(`${id}-legend`, parts.map(([, label, box]) => [label, box]));
   });

@@ -50,7 +50,8 @@ Table table_across(const Answer& answer, const AnswerPanel& panel, std::size_t m
   const std::string last = answer.column_name(panel.columns.back());
   Table table{.columns = {{capitalised(answer.row_title())}}};
   for (const std::size_t column : panel.columns) table.columns.push_back({answer.column_name(column)});
-  if (is_scaling) table.columns.insert(table.columns.end(), {{"Efficiency at " + last}, {"Knee"}});
+  if (is_scaling)
+    table.columns.insert(table.columns.end(), {{"Efficiency at " + last}, {"More workers pay up to"}});
   if (m == 0) table.columns.push_back({"Bottleneck", true});
   for (const auto& row : panel.rows) {
     auto& cells = table.rows.emplace_back(Row{{row.variant}}).cells;
@@ -66,7 +67,7 @@ Table table_across(const Answer& answer, const AnswerPanel& panel, std::size_t m
     }
     if (is_scaling) {
       cells.push_back(share_cell(row.efficiency.back()));
-      cells.emplace_back(row.knee ? std::to_string(*row.knee) : "none up to " + last);
+      cells.emplace_back(row.knee ? std::to_string(*row.knee) : last + " at least");
     }
     if (m == 0) cells.emplace_back(row.bottlenecks.empty() ? "-" : row.bottlenecks);
   }
@@ -110,7 +111,8 @@ Charts charts_of_measures(const Answer& answer) {
   const bool is_scaling = answer.is_along_workers() && answer.place_of("throughput");
   for (std::size_t i = 0; i < answer.panels.size(); ++i) {
     if (is_scaling)
-      charts.charts.push_back(chart_of(answer, i, "efficiency", "efficiency (large point: knee)"));
+      charts.charts.push_back(
+          chart_of(answer, i, "efficiency", "efficiency (large point: more workers hardly pay)"));
     for (std::size_t m = 0; m < answer.measures.size(); ++m)
       charts.charts.push_back(chart_of(answer, i, "measure-" + std::to_string(m), answer.measures[m].name));
   }
@@ -149,9 +151,9 @@ void add_comparison(const Answer& answer, Page& page) {
   std::string note = "The best of each column, and what is equal to it, is bold (* in plain text).";
   if (answer.is_along_workers() && answer.place_of("throughput"))
     note += fmt::format(
-        " Efficiency: throughput per worker relative to the smallest number of workers. Knee: the smallest "
-        "number of "
-        "workers from which the next larger number raises throughput by less than {} of a proportional gain.",
+        " Efficiency: throughput per worker relative to the smallest number of workers. More workers pay up "
+        "to the "
+        "number from which the next larger one raises throughput by less than {} of a proportional gain.",
         percent(answer.knee_share));
   page.add(Heading{2, "Comparison"}, Note{note}, charts_of_measures(answer));
   add_comparison_tables(answer, page);

@@ -354,6 +354,12 @@ std::string undecided_point(const Answer& answer, const Study& study) {
                      study.decides);
 }
 
+/// `least`: the smallest number of workers that is known.
+std::string knee_text(int knee, int least) {
+  return knee == least ? fmt::format(" (more than {} do not pay)", knee)
+                       : fmt::format(" (more pay up to {})", knee);
+}
+
 void add_scaling_points(const Answer& answer, Names& points) {
   if (answer.panels.size() > most_listed || !answer.is_along_workers()) return;
   for (const auto& panel : answer.panels) {
@@ -361,10 +367,8 @@ void add_scaling_points(const Answer& answer, Names& points) {
     const int least = static_cast<int>(answer.across->numbers[panel.columns.front()]);
     for (const auto& row : panel.rows)
       if (row.efficiency.size() > 1 && !std::isnan(row.efficiency.back()))
-        ends.push_back(fmt::format(
-            "{} {}{}", row.variant, percent(row.efficiency.back()),
-            row.knee ? fmt::format(" (knee at {}{})", *row.knee, *row.knee == least ? " or below" : "")
-                     : ""));
+        ends.push_back(fmt::format("{} {}{}", row.variant, percent(row.efficiency.back()),
+                                   row.knee ? knee_text(*row.knee, least) : ""));
     if (ends.empty()) continue;
     points.push_back(fmt::format("{}Efficiency at {} workers (100 %: at {}): {}.",
                                  panel.title.empty() ? "" : panel.title + ": ",

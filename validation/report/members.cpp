@@ -151,6 +151,8 @@ std::optional<MembersOfResult> members_of_result(const Results& results) {
                               .slot = change.slot,
                               .machine = change.incarnation,
                               .host = change.host,
+                              .region = change.region,
+                              .zone = change.zone,
                               .event = change.event,
                               .cause = change.cause,
                               .view = change.view});
@@ -176,11 +178,13 @@ Table events_table(const MembersOfResult& members) {
        {"Slot", slot},
        {"Machine", machine},
        {"Host", [](const MemberEvent& row) { return text_cell(row.host); }, true},
+       {"Region", [](const MemberEvent& row) { return text_cell(row.region); }, true},
+       {"Zone", [](const MemberEvent& row) { return text_cell(row.zone); }, true},
        {"Event", [](const MemberEvent& row) { return text_cell(row.event); }, true},
        {"How", [](const MemberEvent& row) { return text_cell(row.cause); }, true},
        {"Changes of members so far", [](const MemberEvent& row) { return Cell(std::to_string(row.view)); }}});
   table.size = Table::Size::scrolling;
-  return table;
+  return without_empty_columns(std::move(table));
 }
 
 std::optional<ReportMembers> report_members(const std::optional<Members>& members) {
@@ -203,11 +207,16 @@ std::optional<ShownMembers> shown_members(const Results& simulated, const Result
   if (!members) return std::nullopt;
   const auto slots = shown_slots({&simulated, &measured});
   ShownMembers shown{{members_of_run(simulated, slots), members_of_run(measured, slots)}};
+  const auto& places = simulated.info.places;
   for (const auto& own : members->occupants) {
     if (shown.occupants.size() == most_occupants) break;
+    const auto found = places.find(own.host);
+    const HostPlace place = found == places.end() ? HostPlace{} : found->second;
     shown.occupants.push_back({.slot = own.slot,
                                .machine = own.incarnation,
                                .host = own.host,
+                               .region = place.region,
+                               .zone = place.zone,
                                .cause = own.cause,
                                .joined_s = own.joined,
                                .departed_s = own.departed,
@@ -296,6 +305,42 @@ Table members_table(const Report& report) {
                     })}});
 }
 
+Table numbers_of_workers_table(const ReportConfiguration& configuration) {
+  struct Both {
+    int workers = 0;
+    TimeOfWorkers simulated{}, measured{};
+  };
+  std::map<int, Both> rows;
+  const auto add = [&](const RunMetrics& run, TimeOfWorkers Both::*world) {
+    if (!run.membership) return;
+    for (const TimeOfWorkers& own : run.membership->by_workers) {
+      rows[own.workers].workers = own.workers;
+      rows[own.workers].*world = own;
+    }
+  };
+  const ReportMetrics& metrics = configuration.metrics;
+  add(metrics.simulated, &Both::simulated);
+  if (!metrics.measured.empty()) add(metrics.measured.front(), &Both::measured);
+  std::vector<const Both*> pointers;
+  for (const auto& [workers, row] : rows) pointers.push_back(&row);
+  const auto speed = [](const TimeOfWorkers& own) {
+    return own.time > Seconds(0) ? static_cast<double>(own.samples) / own.time.count() : std::nan("");
+  };
+  return table_of(
+      pointers, {{"Workers", [](const Both& row) { return Cell(std::to_string(row.workers)); }},
+                 {"Factor on the learning rate",
+                  [&](const Both& row) {
+                    return Cell(three_digits(rate_factor_of(configuration.experiment, row.workers)));
+                  }},
+                 {"Time: simulated / measured",
+                  [](const Both& row) {
+                    return both_worlds(row.simulated.time.count(), row.measured.time.count(), Unit::seconds);
+                  }},
+                 {"Samples/s", [&](const Both& row) {
+                    return both_worlds(speed(row.simulated), speed(row.measured), Unit::samples_per_second);
+                  }}});
+}
+
 Table occupants_table(const ShownMembers& members) {
   const auto both = [](BothWorlds ShownOccupant::*times) {
     return [times](const ShownOccupant& row) { return both_cell(row.*times, Unit::seconds); };
@@ -309,6 +354,8 @@ Table occupants_table(const ShownMembers& members) {
                {{"Slot", [](const ShownOccupant& row) { return Cell(std::to_string(row.slot)); }},
                 {"Machine", [](const ShownOccupant& row) { return Cell(std::to_string(row.machine)); }},
                 {"Host", [](const ShownOccupant& row) { return text_cell(row.host); }, true},
+                {"Region", [](const ShownOccupant& row) { return text_cell(row.region); }, true},
+                {"Zone", [](const ShownOccupant& row) { return text_cell(row.zone); }, true},
                 {"Joined: simulated / measured", both(&ShownOccupant::joined_s)},
                 {"Departed", both(&ShownOccupant::departed_s)},
                 {"Shift", shift},
@@ -316,7 +363,7 @@ Table occupants_table(const ShownMembers& members) {
                 {"Noticed after", both(&ShownOccupant::noticed_after_s)},
                 {"Gone after", both(&ShownOccupant::gone_after_s)}});
   table.size = Table::Size::scrolling;
-  return table;
+  return without_empty_columns(std::move(table));
 }
 
 std::vector<std::string> members_notes(const ReportConfiguration& configuration) {

@@ -25,7 +25,7 @@ struct MemberEvent {
   double time_s = 0;
   int slot = 0;
   std::int64_t machine = 0;
-  std::string host{}, event{}, cause{};
+  std::string host{}, region{}, zone{}, event{}, cause{};
   std::int64_t view = 0;
 };
 /// The members on the page of one result.
@@ -53,6 +53,8 @@ std::string members_text(const Report& report);
 /// One row per configuration that has members: departures, arrivals, lags, lost samples. Empty: there are
 /// none.
 Table members_table(const Report& report);
+/// How fast a configuration trained with each number of workers; no rows: it never changed.
+Table numbers_of_workers_table(const ReportConfiguration& configuration);
 /// Each machine of a configuration: when it joined and departed.
 Table occupants_table(const ShownMembers& members);
 /// A section with members_table() and what its columns mean; nothing without members.

@@ -250,6 +250,7 @@ std::string to_html(const Page& page, json data, const std::vector<std::string_v
   for (const auto script : scripts) elements += "<script>" + std::string(script) + "</script>\n";
   return filled(pieces::page, {{"title", platforms::xml_text(page.title)},
                                {"style", std::string(pieces::style)},
+                               {"text", platforms::xml_text(page.title + '\n' + to_text(page))},
                                {"data", json_in_script(data)},
                                {"chart_library", std::string(pieces::chart_library)},
                                {"base", std::string(pieces::base)},

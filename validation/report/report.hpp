@@ -163,7 +163,7 @@ struct MembersOfRun {
 struct ShownOccupant {
   int slot = 0;
   std::int64_t machine = 0;  ///< its number in the slot
-  std::string host{}, cause{};
+  std::string host{}, region{}, zone{}, cause{};
   BothWorlds joined_s{}, departed_s{}, noticed_after_s{}, gone_after_s{};
 };
 struct ShownMembers : Worlds<MembersOfRun> {

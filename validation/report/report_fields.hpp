@@ -292,6 +292,8 @@ struct Fields<validation::ShownOccupant> {
     fields(field, "slot", v.slot, "machine", v.machine, "host", v.host, "cause", v.cause, "joined_s",
            v.joined_s, "departed_s", v.departed_s, "noticed_after_s", v.noticed_after_s, "gone_after_s",
            v.gone_after_s);
+    field("region", v.region, Key::optional);
+    field("zone", v.zone, Key::optional);
   }
 };
 

@@ -188,6 +188,8 @@ Details details_of(const ReportConfiguration& configuration) {
   add(metrics_table(configuration));
   if (configuration.data) add(classes_table(*configuration.data));
   if (const auto& members = configuration.detail->members) {
+    if (Table numbers = numbers_of_workers_table(configuration); !numbers.rows.empty())
+      add(std::move(numbers));
     add(occupants_table(*members));
     if (members->occupants_left_out > 0)
       add(Note{fmt::format("{} more machines are in membership.csv.", members->occupants_left_out)});

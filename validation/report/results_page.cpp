@@ -22,8 +22,8 @@ namespace tandem {
 template <>
 struct Fields<validation::MemberEvent> {
   static void visit(auto& v, auto&& field) {
-    fields(field, "time_s", v.time_s, "slot", v.slot, "machine", v.machine, "host", v.host, "event", v.event,
-           "cause", v.cause, "view", v.view);
+    fields(field, "time_s", v.time_s, "slot", v.slot, "machine", v.machine, "host", v.host, "region",
+           v.region, "zone", v.zone, "event", v.event, "cause", v.cause, "view", v.view);
   }
 };
 

@@ -51,6 +51,12 @@ CellOf times_at(std::optional<double> StudyResult::*member) {
   return [member](const StudyResult& own) { return Cell(times(value_or_nan(own.*member))); };
 }
 
+/// "-" where each update is applied to the model on which it was computed.
+Cell staleness_cell(const StudyResult& own) {
+  const double staleness = own.exchanges().staleness;
+  return staleness > 0 ? Cell(with_unit(staleness, Unit::count)) : Cell("-");
+}
+
 CellOf exchange_at(double Exchanges::*value) {
   return [value](const StudyResult& own) { return Cell(with_unit(own.exchanges().*value, Unit::count)); };
 }
@@ -153,7 +159,8 @@ Table published_table(const Study& study) {
 // ---- Pages ----
 
 const char* const shares_definition =
-    "Shares are of the makespan, means over workers. Exchange: the part that does not overlap computing, "
+    "Shares are of the time of the job, means over workers. Exchange: the part that does not overlap "
+    "computing, "
     "split into communicating and waiting if every message was recorded. Data: waiting for samples from "
     "storage and caches, and decoding them. Other: decoding samples that workers hold in memory, queries to "
     "a "
@@ -278,7 +285,7 @@ Table seeds_table(const std::vector<SeedMeans>& seeds) {
        {"Last accuracy", mean(&SeedMeans::last_accuracy, "{:.4f} ± {:.4f}")},
        {"Difference from the baseline", mean(&SeedMeans::accuracy_gain, "{:+.4f} ± {:.4f}")},
        {"Best accuracy", mean(&SeedMeans::best_accuracy, "{:.4f} ± {:.4f}")},
-       {"Makespan in s", significant_mean(&SeedMeans::makespan_s)},
+       {"Time of the job in s", significant_mean(&SeedMeans::makespan_s)},
        {"Samples per second", significant_mean(&SeedMeans::throughput)}}));
 }
 
@@ -486,7 +493,7 @@ Table configurations_table(const Study& study) {
        {"Speed-up", times_at(&StudyResult::speed_up)},
        {"Local steps per exchange", exchange_at(&Exchanges::steps)},
        {"Exchanges", exchange_at(&Exchanges::count)},
-       {"Mean staleness", exchange_at(&Exchanges::staleness)},
+       {"Mean staleness", staleness_cell},
        {"Best accuracy",
         [](const StudyResult& own) { return Cell(three_digits(value_or_nan(own.best_accuracy))); }},
        {"Best top-5 accuracy",

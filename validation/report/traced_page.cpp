@@ -65,7 +65,8 @@ Page page_of_traced_job(const json& document) {
                fmt::format("Step on {} GPUs, by bandwidth", document.at("workers").get<int>()), height}}},
       Note{"Estimated: buckets leave one after the other when they are ready, 2 (n - 1) / n of their bytes "
            "over each GPU's link at its full rate, and computing and launching continue meanwhile, not "
-           "slower than before. tandem simulate and tandem study --vary simulate each message."});
+           "slower than before. Buffers that are broadcast before the forward pass take the time of a sum of "
+           "as many bytes. tandem simulate and tandem study --vary simulate the job."});
   if (!document.at("buckets").empty())
     page.add(Heading{2, "Buckets of the gradient"}, buckets_table(document));
   if (document.at("are_ready_times_assumed"))

@@ -23,6 +23,11 @@ using Matrix = std::array<Vector, numbers>;
 using Chosen = std::array<bool, numbers>;
 
 constexpr int most_iterations = 12;
+/// Parts of the largest cost for each number, so that all of them have an effect. Slopes near a start may
+/// lead away from the costs, so the others are tried where the first one ends with a larger error.
+constexpr std::array<Vector, 4> starts = {
+    {{0.25, 0.25, 0.25}, {0.8, 0.1, 0.1}, {0.1, 0.8, 0.1}, {0.1, 0.1, 0.8}}};
+constexpr double good_error = 0.05;
 /// Of a number's effect, the share of its square that the others cannot imitate.
 constexpr double least_own_share = 0.01;
 constexpr double usual_elasticity = 0.5;  ///< that a table should reach
@@ -60,9 +65,8 @@ class Fit {
     set_scales();
   }
 
-  ServerFit run() {
-    // A part of the largest cost for each number, so that all of them have an effect.
-    x_.fill(0.25);
+  ServerFit run(const Vector& start) {
+    x_ = start;
     chosen_.fill(true);
     residuals_ = residuals_at({x_}).front();
     update_slopes();
@@ -300,7 +304,16 @@ class Fit {
 
 ServerFit fit_server_cost(const std::vector<ServerFitRow>& rows, const PredictSpeeds& predict) {
   TANDEM_CHECK(rows.size() >= 2, "rows", rows.size());
-  return Fit(rows, predict).run();
+  ServerFit best;
+  int predictions = 0;
+  for (const Vector& start : starts) {
+    ServerFit found = Fit(rows, predict).run(start);
+    predictions += found.predictions;
+    if (best.predicted.empty() || found.error < best.error) best = std::move(found);
+    if (best.error < good_error) break;
+  }
+  best.predictions = predictions;
+  return best;
 }
 
 }  // namespace tandem

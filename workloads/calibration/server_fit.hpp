@@ -31,7 +31,7 @@ struct ServerFit {
 using PredictSpeeds = std::function<std::vector<std::vector<double>>(const std::vector<ServerCost>&)>;
 
 /// The costs with the least mean squared relative error of step times (Levenberg and Marquardt, with bounds
-/// at 0). Costs that the rows cannot distinguish from others are not fitted: with one model only the time
+/// at 0), from further starts where the first one ends with an error above 5 %. Costs that the rows cannot distinguish from others are not fitted: with one model only the time
 /// per message is, with two models one more. Pre: two rows or more, with speeds above 0.
 ServerFit fit_server_cost(const std::vector<ServerFitRow>& rows, const PredictSpeeds& predict);
 

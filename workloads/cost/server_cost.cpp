@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <charconv>
 #include <string_view>
 
 #include "policies/vocabulary/check.hpp"
@@ -17,6 +19,8 @@ constexpr const char* message_property = "tandem:server_message";
 constexpr const char* tensor_property = "tandem:server_tensor";
 constexpr const char* push_rate_property = "tandem:server_push_rate";
 constexpr const char* reply_rate_property = "tandem:server_reply_rate";
+constexpr const char* parallel_property = "tandem:server_parallel";
+constexpr int most_parallel = 4096;
 
 [[noreturn]] void refuse(const std::string& place, const std::string& property, const std::string& expected,
                          const std::string& found) {
@@ -46,6 +50,14 @@ BytesPerSecond rate_from(const std::string& place, const std::string& property, 
   return *rate;
 }
 
+int number_from(const std::string& place, const std::string& property, const std::string& text) {
+  int number = 0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || rest != text.data() + text.size() || number < 1 || number > most_parallel)
+    refuse(place, property, fmt::format("a whole number from 1 to {}", most_parallel), text);
+  return number;
+}
+
 }  // namespace
 
 Seconds ServerCost::time_of(const Work& work) const {
@@ -70,9 +82,16 @@ std::optional<ServerCost> stated_server_cost(const platforms::Host& host, const 
       cost->push_rate = rate_from(place, name, text);
     else if (name == reply_rate_property)
       cost->reply_rate = rate_from(place, name, text);
+    else if (name == parallel_property)
+      cost->parallel = std::min(number_from(place, name, text), std::max(1, host.cores));
     else
       refuse_name(place, name);
   }
+  if (const auto parallel = host.properties.find(parallel_property);
+      parallel != host.properties.end() && *cost == ServerCost{.parallel = cost->parallel})
+    refuse(file + ": host '" + host.name + "'", parallel_property,
+           "costs of the server besides it, because this program's own server has one thread",
+           parallel->second);
   return cost;
 }
 
@@ -87,11 +106,18 @@ std::map<std::string, std::string> server_properties(const ServerCost& cost, boo
   if (cost.tensor > Seconds(0)) properties[tensor_property] = time_text(cost.tensor);
   if (cost.push_rate) properties[push_rate_property] = rate_text(*cost.push_rate);
   if (cost.reply_rate) properties[reply_rate_property] = rate_text(*cost.reply_rate);
+  if (cost.parallel > 1) properties[parallel_property] = std::to_string(cost.parallel);
   if (cost.message > Seconds(0) || properties.empty()) properties[message_property] = time_text(cost.message);
   return properties;
 }
 
 std::vector<std::string> server_property_names() {
+  std::vector<std::string> names = server_cost_names();
+  names.emplace_back(parallel_property);
+  return names;
+}
+
+std::vector<std::string> server_cost_names() {
   return {message_property, tensor_property, push_rate_property, reply_rate_property};
 }
 

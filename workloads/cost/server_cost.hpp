@@ -19,22 +19,25 @@ struct ServerCost {
   Seconds tensor{0};                              ///< of each tensor in it
   std::optional<BytesPerSecond> push_rate = {};   ///< none: bytes of pushes take no time
   std::optional<BytesPerSecond> reply_rate = {};  ///< none: bytes of replies take no time
+  int parallel = 1;                               ///< pushes and replies at the same time, on a core each
 
   bool operator==(const ServerCost&) const = default;
-  /// Time of a push or a reply; 0 for other work.
+  /// Time of a push or a reply, on one core; 0 for other work.
   Seconds time_of(const Work& work) const;
 };
 
 /// The costs in the host's properties tandem:server_message, tandem:server_tensor (times),
-/// tandem:server_push_rate and tandem:server_reply_rate (bytes per second); none without any of them.
-/// `file`: for messages. Errors: ConfigError with file, host and property for other values, and for other
-/// properties tandem:server_*.
+/// tandem:server_push_rate and tandem:server_reply_rate (bytes per second), and tandem:server_parallel; none
+/// without any of them. The host's cores limit the last one. `file`: for messages. Errors: ConfigError with
+/// file, host and property for other values, and for other properties tandem:server_*.
 std::optional<ServerCost> stated_server_cost(const platforms::Host& host, const std::string& file);
 
-/// The properties that state it, without those that are 0 or absent; at least one of them. They read back to
-/// the same cost, or, if `rounded`, with five significant digits.
+/// The properties that state it, without those that are 0, absent or the default; at least one of them. They
+/// read back to the same cost, or, if `rounded`, with five significant digits.
 std::map<std::string, std::string> server_properties(const ServerCost& cost, bool rounded = false);
 /// All properties that stated_server_cost() reads.
 std::vector<std::string> server_property_names();
+/// Those of costs, without tandem:server_parallel.
+std::vector<std::string> server_cost_names();
 
 }  // namespace tandem

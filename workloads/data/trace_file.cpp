@@ -257,8 +257,10 @@ std::string trace_type_of(const std::string& path) {
 TraceFile read_trace(const std::string& path, const TraceFormat& format,
                      const std::function<void(double)>& progress) {
   if (std::ranges::find(trace_types(), format.type) == trace_types().end())
-    throw ConfigError(fmt::format("expected a type of trace ({}), found '{}'",
-                                  fmt::join(trace_types(), " | "), format.type));
+    throw ConfigError(
+        fmt::format("expected a type of trace ({}), found '{}' (a sampler of training jobs needs "
+                    "--epochs)",
+                    fmt::join(trace_types(), " | "), format.type));
   const std::string type = format.type == "auto" ? trace_type_of(path) : format.type;
   return Reader(path, format, type, progress).read();
 }

@@ -31,6 +31,13 @@ class AllReduceExchange : public Exchange {
     if (const auto coordinator = roster.coordinator()) coordinator_.emplace(context, *coordinator);
   }
 
+  void share_buffers() override {
+    if (!groups_.has_buffers()) return;
+    AllReduces& reduces = *groups_.of_all().reduces;
+    reduces.start(groups_.buffers(), {groups_.of_all().sizes[static_cast<std::size_t>(groups_.buffers())]});
+    reduces.finish(groups_.buffers());
+  }
+
   void begin(const sync::Exchange& exchange) override {
     payload_ = exchange.payload;
     weight_ = exchange.weight;

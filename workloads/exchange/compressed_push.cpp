@@ -20,10 +20,6 @@ std::size_t aligned(std::size_t offset) {
   return (offset + alignment - 1) / alignment * alignment;
 }
 
-std::span<float> floats_of(const Slice& slice) {
-  return {reinterpret_cast<float*>(slice.data), static_cast<std::size_t>(slice.size.count()) / sizeof(float)};
-}
-
 }  // namespace
 
 PushCompressor::PushCompressor(const ExchangePlan& exchange, bool has_values, ComputeDevice& device,
@@ -74,9 +70,9 @@ Slice PushCompressor::message(std::size_t shard, std::size_t index) {
   return {Bytes(piece.bytes), piece.message.empty() ? nullptr : piece.message.data()};
 }
 
-void PushCompressor::take_back(std::size_t shard) {
+void PushCompressor::take_back(std::size_t shard, int buckets) {
   for (Piece& piece : pieces_[shard])
-    if (piece.feedback) piece.feedback->take_back();
+    if (piece.feedback && piece.extent.bucket < buckets) piece.feedback->take_back();
 }
 
 void PushCompressor::serialise(StateArchive& state) {

@@ -38,9 +38,9 @@ class PushCompressor {
   Kernel compress(Replica& replica, sync::Payload payload, int bucket, std::span<const std::int64_t> numbers);
   /// The message of the shard's piece of this index. Pre: math is modelled, or its bucket's kernel ran.
   Slice message(std::size_t shard, std::size_t index);
-  /// The shard has dropped the last messages. The errors of earlier pushes that they contained count as
-  /// unsent again.
-  void take_back(std::size_t shard);
+  /// The shard has dropped the last messages, of the first `buckets` buckets. The errors of earlier pushes
+  /// that they contained count as unsent again.
+  void take_back(std::size_t shard, int buckets);
   /// Unsent errors and the state of codecs. Nothing when math is modelled.
   void serialise(StateArchive& state);
 

@@ -60,7 +60,7 @@ void CoordinatorClient::leave() {
 
 void CoordinatorClient::tell(const protocol::NoteOf<"pushes">& note) {
   if (!question_.empty()) context_.wait(question_);
-  question_ = protocol::send<"pushes">(context_, coordinator_, note);
+  question_ = protocol::send<"pushes">(context_, coordinator_, note, {}, bucket_);
 }
 
 void CoordinatorClient::report(const protocol::Push& so_far, int version) {
@@ -83,6 +83,19 @@ Completion CoordinatorClient::wait_progressing(Pending& until) {
   return context_.wait(awaited);
 }
 
+void CoordinatorClient::listen_for_cancels() {
+  if (hears_cancels_ && cancel_.empty()) cancel_ = protocol::receive<"cancels">(context_, coordinator_);
+}
+
+/// A note that meets the end of its step comes too late and is ignored, as its version is older.
+bool CoordinatorClient::is_cancelled() {
+  while (!cancel_.empty() && context_.is_done(cancel_)) {
+    cancelled_ = protocol::unpack<protocol::Cancel>(context_.wait(cancel_).note).version;
+    listen_for_cancels();
+  }
+  return cancelled_ == version_;
+}
+
 /// An answer to a report of an earlier round is ignored.
 void CoordinatorClient::hear(const protocol::Answer& answer) {
   if (answer.version == version_) answer_ = answer_.value_or(false) || answer.ready;
@@ -97,6 +110,9 @@ void CoordinatorClient::close() {
   if (!question_.empty()) context_.wait(question_);
   for (Pending& answer : answers_) context_.wait(answer);
   answers_.clear();
+  if (cancel_.empty()) return;
+  context_.cancel(cancel_);
+  context_.wait(cancel_);
 }
 
 }  // namespace tandem

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <deque>
 #include <optional>
 
@@ -13,7 +14,11 @@ namespace tandem {
 
 class CoordinatorClient {
  public:
-  CoordinatorClient(Context& context, Rank coordinator) : context_(context), coordinator_(coordinator) {}
+  /// `bucket`: of the channel on which the coordinator expects this worker's notes. `hears_cancels`: the
+  /// coordinator may stop steps.
+  CoordinatorClient(Context& context, Rank coordinator, std::int32_t bucket = Channel::no_bucket,
+                    bool hears_cancels = false)
+      : context_(context), coordinator_(coordinator), bucket_(bucket), hears_cancels_(hears_cancels) {}
 
   /// Asks, and waits for the answer. `so_far`: the push that the worker would send now. `version`: of the
   /// model that it was computed on.
@@ -35,11 +40,15 @@ class CoordinatorClient {
   void leave();
   /// All answers since the last exchange together: ready if one of them was.
   std::optional<bool> coordinator_answer() const { return answer_; }
+  /// Receives notes that stop steps from now on.
+  void listen_for_cancels();
+  /// Whether the coordinator has stopped the steps on the model of this round. Never blocks.
+  bool is_cancelled();
   /// Waits for `until`, and receives answers meanwhile.
   Completion wait_progressing(Pending& until);
   /// The exchange has ended with this version of the model; earlier answers are void.
   void begin_round(int version);
-  /// Receives all outstanding answers.
+  /// Receives all outstanding answers, and listens no longer.
   void close();
 
  private:
@@ -48,6 +57,10 @@ class CoordinatorClient {
 
   Context& context_;
   Rank coordinator_;
+  std::int32_t bucket_;
+  bool hears_cancels_;
+  Pending cancel_;      ///< the receive of the next one
+  int cancelled_ = -1;  ///< newest version on which steps are stopped
   int version_ = 0;
   std::optional<bool> answer_;
   std::deque<Pending> answers_;  ///< outstanding, in the order of the reports

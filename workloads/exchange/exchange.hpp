@@ -43,12 +43,19 @@ class MemberExchange;
 class Exchange {
  public:
   virtual ~Exchange() = default;
+  /// The buffers of the first worker go to all, who wait for them: a sum to which the others add nothing.
+  /// Pre: all workers exchange in this step.
+  virtual void share_buffers() {}
   /// Starts a new exchange. If models are exchanged, copies the model immediately; other workers may then
   /// average theirs with the copy until the exchange is finished. Pre: the last exchange is finished.
   virtual void begin(const sync::Exchange& exchange) = 0;
   /// The payload of this bucket is complete. Buckets come in backward order. `push`: describes the whole
   /// payload, without the version of the model.
   virtual void bucket_ready(int bucket, const protocol::Push& push) = 0;
+  /// The gradient in progress would be dropped (sync::Cancel). Never blocks. Pre: an exchange has begun.
+  virtual bool is_cancelled() { return false; }
+  /// The rest of the payload will not come. Instead of the buckets that are not ready.
+  virtual void withdraw(const protocol::Push&) {}
   /// Waits for `until` while the exchange progresses, and returns how it ended.
   virtual Completion wait_progressing(Pending& until) = 0;
   /// Waits for the end of the exchange. With sync.overlap "both" it waits only until the result is known:

@@ -255,6 +255,13 @@ Slice Replica::incoming(std::int64_t offset, std::int64_t elements) {
   return {Bytes(elements * 4), reinterpret_cast<std::byte*>(data)};
 }
 
+Slice Replica::known(std::int64_t offset, std::int64_t elements) {
+  float* data = nullptr;
+  if (learner_)
+    data = (payload_ == sync::Payload::change ? marked_.data() : learner_->model().data()) + offset;
+  return {Bytes(elements * 4), reinterpret_cast<std::byte*>(data)};
+}
+
 Slice Replica::payload(sync::Payload payload, std::int64_t offset, std::int64_t elements) {
   float* data = learner_ ? payload_memory(payload).data() + offset : nullptr;
   return {Bytes(elements * 4), reinterpret_cast<std::byte*>(data)};

@@ -72,6 +72,8 @@ class Replica {
   /// The memory in which a server's reply is received: that of the model, unless it is tied or the reply is a
   /// mean gradient.
   Slice incoming(std::int64_t offset, std::int64_t elements);
+  /// The server's model as this worker has it: without its own local steps.
+  Slice known(std::int64_t offset, std::int64_t elements);
   Slice payload(sync::Payload payload, std::int64_t offset, std::int64_t elements);
   /// The state of model and optimiser after an exchange, without the state of servers. Nothing when math is
   /// modelled.

@@ -7,6 +7,7 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "workloads/exchange/compressed_push.hpp"
+#include "workloads/exchange/compressed_reply.hpp"
 #include "workloads/exchange/coordinator_client.hpp"
 #include "workloads/exchange/exchange.hpp"
 #include "workloads/exchange/member_exchange.hpp"
@@ -16,6 +17,19 @@
 
 namespace tandem {
 namespace {
+
+/// The last piece of a push, or by key of a bucket, brings the note: the bucket of its channel. None for
+/// other pieces.
+std::optional<std::int32_t> bucket_of_note(const ShardPieces& pieces, std::size_t piece, bool by_key) {
+  if (piece + 1 == pieces.size()) return Channel::no_bucket;
+  const int bucket = pieces[piece].bucket;
+  return by_key && pieces[piece + 1].bucket != bucket ? std::optional(bucket) : std::nullopt;
+}
+
+/// Of the channel on which a server expects the next note of a worker between two exchanges.
+std::int32_t bucket_of_first_note(const ShardPieces& pieces, bool by_key) {
+  return bucket_of_note(pieces, keys_of(pieces, by_key).front().last, by_key).value();
+}
 
 class ServerExchange final : public Exchange, public MemberExchange {
  public:
@@ -33,11 +47,12 @@ class ServerExchange final : public Exchange, public MemberExchange {
         omits_known_models_(plan.replies_omit_known_models()),
         versions_(servers_.size(), 0),
         numbers_(servers_.size(), 0),
-        coordinator_(context, *roster.coordinator()),
+        coordinator_(context, *roster.coordinator(), bucket_of_first_note(layout_[coordinating_], by_key_),
+                     plan.cancels_steps()),
         receives_(servers_.size()) {
     for (std::size_t shard = 0; shard < servers_.size(); ++shard)
       receives_[shard].resize(layout_[shard].size());
-    first_workers_ = std::ssize(roster.first_workers());
+    slots_ = std::ssize(roster.workers());
     knows_samples_ = data.knows_samples();
     if (roster.steward())
       deals_.emplace(roster.workers().size(), roster.first_workers().size(), data.deals().before(),
@@ -46,19 +61,35 @@ class ServerExchange final : public Exchange, public MemberExchange {
     if (plan.compression() != nullptr)
       compressor_.emplace(plan, replica.has_values(), context.device(),
                           roster.assignment(context.rank()).index);
+    if (plan.compresses_replies()) decoder_.emplace(plan, replica.has_values(), context.device());
   }
 
   void begin(const sync::Exchange& exchange) override {
     TANDEM_CHECK(exchange.members.empty(), "groups exchange by all-reduce");
     payload_ = exchange.payload;
     result_ = {};
+    ready_ = 0;
+    is_withdrawn_ = false;
+    coordinator_.listen_for_cancels();
   }
 
   void bucket_ready(int bucket, const protocol::Push& push) override {
     if (compressor_) compress(bucket);
+    ready_ = bucket + 1;
     push_ = push;
     push_.commit_round = commit_round_;
     if (!by_key_) send_push(bucket);
+  }
+
+  bool is_cancelled() override { return coordinator_.is_cancelled(); }
+
+  /// The servers have posted receives for all pieces.
+  void withdraw(const protocol::Push& push) override {
+    TANDEM_CHECK(!by_key_, "withdrawn by key");
+    push_ = push;
+    push_.commit_round = commit_round_;
+    is_withdrawn_ = true;
+    for (int bucket = ready_; bucket < replica_.buckets(); ++bucket) send_push(bucket);
   }
 
   // Started messages progress during any wait of the worker.
@@ -71,8 +102,11 @@ class ServerExchange final : public Exchange, public MemberExchange {
       pull({});
     for (std::size_t shard = 0; shard < servers_.size(); ++shard)
       on_reply(protocol::unpack<protocol::Reply>(context_.wait(receives_[shard].back()).note), shard);
-    if (!defers_buckets_)
+    if (!defers_buckets_) {
       for (auto& of_shard : receives_) context_.wait_all(of_shard);
+      for (int bucket = 0; bucket < replica_.buckets(); ++bucket) decode(bucket);
+    }
+    if (decoder_) result_.bytes_received += decoder_->bytes();
     return result_;
   }
 
@@ -81,6 +115,7 @@ class ServerExchange final : public Exchange, public MemberExchange {
       for (std::size_t index = 0; index < receives_[shard].size(); ++index)
         if (layout_[shard][index].bucket == bucket && !receives_[shard][index].empty())
           context_.wait(receives_[shard][index]);
+    decode(bucket);
   }
 
   void serialise(StateArchive& state) override {
@@ -88,6 +123,7 @@ class ServerExchange final : public Exchange, public MemberExchange {
       state.number("exchange.version." + std::to_string(shard), versions_[shard]);
     if (state.restores()) numbers_.assign(versions_.begin(), versions_.end());
     if (compressor_) compressor_->serialise(state);
+    if (state.restores() && decoder_) decoder_->begin_anew();
     if (state.restores()) coordinator_.begin_round(versions_[coordinating_]);
   }
 
@@ -133,7 +169,7 @@ class ServerExchange final : public Exchange, public MemberExchange {
         sends_.push_back(
             protocol::send<"push-pieces">(context_, servers_[shard], Slice{}, pieces[piece].bucket));
       sends_.push_back(protocol::send<"pushes">(context_, servers_[shard], protocol::Leave{}, {},
-                                                bucket_of_note(pieces, key.last).value()));
+                                                bucket_of_first_note(pieces, by_key_)));
     }
     context_.wait_all(sends_);
     sends_.clear();
@@ -168,7 +204,7 @@ class ServerExchange final : public Exchange, public MemberExchange {
   void follow_deals(std::int32_t told) {
     const std::int32_t count = told - std::exchange(deals_followed_, told);
     if (count == 0 || joins_) return;
-    const auto numbers = receive_deals(count * sampling::MemberDeals::most_numbers_of_change(first_workers_));
+    const auto numbers = receive_deals(count * sampling::MemberDeals::most_numbers_of_change(slots_));
     if (!knows_samples_) return;
     for (const auto& change : sampling::changes_from(numbers, count)) {
       deals_->follow(change);
@@ -184,6 +220,15 @@ class ServerExchange final : public Exchange, public MemberExchange {
     wait_progressing(compressed);
   }
 
+  /// The bucket's part of compressed replies has arrived.
+  void decode(int bucket) {
+    if (!decoder_ || !decoder_->has_message()) return;
+    Pending decoded = context_.compute(
+        {.kind = Work::Kind::decompress, .bucket = bucket, .bytes = decoder_->values(bucket)},
+        decoder_->decode(replica_, bucket));
+    wait_progressing(decoded);
+  }
+
   /// The pieces of a bucket, as indices into those of the shard; without a bucket all of them.
   std::pair<std::size_t, std::size_t> range_of(std::size_t shard, std::optional<int> bucket) const {
     const ShardPieces& pieces = layout_[shard];
@@ -193,29 +238,37 @@ class ServerExchange final : public Exchange, public MemberExchange {
             static_cast<std::size_t>(range.end() - pieces.begin())};
   }
 
-  /// The last piece of a push, or by key of a bucket, brings the note: the bucket of its channel. None for
-  /// other pieces.
-  std::optional<std::int32_t> bucket_of_note(const ShardPieces& pieces, std::size_t piece) const {
-    if (piece + 1 == pieces.size()) return Channel::no_bucket;
-    const int bucket = pieces[piece].bucket;
-    return by_key_ && pieces[piece + 1].bucket != bucket ? std::optional(bucket) : std::nullopt;
-  }
-
   void send_push(int bucket) {
     for (std::size_t shard = 0; shard < servers_.size(); ++shard) {
       push_.version = versions_[shard];
       const auto [begin, end] = range_of(shard, bucket);
       for (std::size_t index = begin; index < end; ++index) {
         const ShardPiece& piece = layout_[shard][index];
-        const Slice payload = compressor_ ? compressor_->message(shard, index)
-                                          : replica_.payload(payload_, piece.flat_offset, piece.elements);
+        const Slice payload = payload_of(shard, index);
         const Rank server = servers_[shard];
-        const auto with_note = bucket_of_note(layout_[shard], index);
-        sends_.push_back(with_note ? protocol::send<"pushes">(context_, server, push_, payload, *with_note)
-                                   : protocol::send<"push-pieces">(context_, server, payload, piece.bucket));
+        const auto with_note = bucket_of_note(layout_[shard], index, by_key_);
+        sends_.push_back(with_note
+                             ? protocol::send<"pushes">(context_, server, note_of_push(), payload, *with_note)
+                             : protocol::send<"push-pieces">(context_, server, payload, piece.bucket));
         result_.bytes_sent += payload.size.count();
       }
     }
+  }
+
+  Slice payload_of(std::size_t shard, std::size_t index) {
+    if (is_withdrawn_) return {};
+    const ShardPiece& piece = layout_[shard][index];
+    return compressor_ ? compressor_->message(shard, index)
+                       : replica_.payload(payload_, piece.flat_offset, piece.elements);
+  }
+
+  protocol::NoteOf<"pushes"> note_of_push() const {
+    if (!is_withdrawn_) return push_;
+    return protocol::Withdrawn{.version = push_.version,
+                               .samples = push_.samples,
+                               .local_steps = push_.local_steps,
+                               .commit_round = push_.commit_round,
+                               .duration = push_.duration};
   }
 
   /// Expects the reply to the push of this bucket, or of all, in the order in which its pieces are sent.
@@ -224,11 +277,13 @@ class ServerExchange final : public Exchange, public MemberExchange {
     for (std::size_t index = end; index-- > begin;) {
       const ShardPiece& piece = layout_[shard][index];
       const bool last = index + 1 == layout_[shard].size();
-      const Slice into = replica_.incoming(piece.flat_offset, piece.elements);
+      const bool is_message = decoder_ && decoder_->expects_message(shard);
+      const Slice into =
+          is_message ? decoder_->slot(shard, index) : replica_.incoming(piece.flat_offset, piece.elements);
       receives_[shard][index] =
           last ? protocol::receive<"replies">(context_, servers_[shard], into)
                : protocol::receive<"reply-pieces">(context_, servers_[shard], into, piece.bucket);
-      result_.bytes_received += piece.bytes().count();
+      if (!is_message) result_.bytes_received += piece.bytes().count();
     }
   }
 
@@ -246,9 +301,9 @@ class ServerExchange final : public Exchange, public MemberExchange {
     }
   }
 
-  /// Exchanges one bucket after the other. The next one starts when the last one was answered, which needs
-  /// the pushes of all workers. Not during the backward pass: the answer replaces parameters that the pass
-  /// may still need. `finish` handles the notes of the replies.
+  /// Exchanges one bucket after the other. The next one starts when the last one was answered, which in
+  /// rounds needs the pushes of all workers. Not during the backward pass: the answer replaces parameters
+  /// that the pass may still need. `finish` handles the notes of the replies.
   void exchange_keys() {
     for (int bucket = 0; bucket < replica_.buckets(); ++bucket) {
       send_push(bucket);
@@ -259,11 +314,13 @@ class ServerExchange final : public Exchange, public MemberExchange {
   }
 
   void on_reply(const protocol::Reply& reply, std::size_t shard) {
-    if (omits_known_models_ && !joins_ && reply.version == versions_[shard])
+    const bool brings = !(omits_known_models_ && !joins_ && reply.version == versions_[shard]);
+    if (!brings && !(decoder_ && decoder_->expects_message(shard)))
       for (const ShardPiece& piece : layout_[shard]) result_.bytes_received -= piece.bytes().count();
+    if (decoder_) decoder_->on_reply(shard, reply.version, brings);
     versions_[shard] = reply.version;
     numbers_[shard] = number_of_push(numbers_[shard], reply.version);
-    if (compressor_ && reply.dropped) compressor_->take_back(shard);
+    if (compressor_ && reply.dropped) compressor_->take_back(shard, ready_);
     if (shard != coordinating_) return;
     coordinator_.begin_round(reply.version);
     result_.version = reply.version;
@@ -290,17 +347,20 @@ class ServerExchange final : public Exchange, public MemberExchange {
   bool omits_known_models_;                     ///< a reply without a new version has empty pieces
   std::optional<sampling::MemberDeals> deals_;  ///< where workers may depart
   MemberHooks hooks_;
-  std::int64_t first_workers_ = 0;
+  std::int64_t slots_ = 0;  ///< of workers: no deal has more
   bool knows_samples_ = false;
   bool joins_ = false;
   std::int32_t deals_followed_ = 0;
   std::vector<int> versions_;          ///< of the model's part, by shard: each counts its own updates
   std::vector<std::int64_t> numbers_;  ///< of the next push, by shard
   std::optional<PushCompressor> compressor_;
+  std::optional<ReplyDecoder> decoder_;
   std::int32_t commit_round_ = 0;  ///< as the coordinator said last, for the other servers
   CoordinatorClient coordinator_;
   sync::Payload payload_ = sync::Payload::gradient;
-  protocol::Push push_;  ///< to the server to which it is being sent
+  protocol::Push push_;        ///< to the server to which it is being sent
+  int ready_ = 0;              ///< buckets of the exchange
+  bool is_withdrawn_ = false;  ///< the others are sent without payload
   ExchangeResult result_;
   std::vector<Pending> sends_;
   std::vector<std::vector<Pending>> receives_;  ///< by shard, by piece

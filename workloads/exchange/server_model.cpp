@@ -34,9 +34,12 @@ ServerModel::ServerModel(const ReplicaPlan& plan, const ExchangePlan& exchange, 
       change_update_(exchange.update_rule(), exchange.global_rate(), plan.real_math ? elements_ : 0, device) {
   for (const ShardPiece& piece : pieces_)
     stretches_.push_back({piece.shard_offset, piece.parameters, piece.elements - piece.parameters});
+  if (plan.real_math) {
+    model_ = snapshots_.fresh();
+    if (!only_averages_) load_initial(plan, exchange.averages_statistics());
+  }
+  if (exchange.compresses_replies()) replies_.emplace(exchange, plan.real_math, device, pieces_, model_);
   if (!plan.real_math) return;
-  model_ = snapshots_.fresh();
-  if (!only_averages_) load_initial(plan, exchange.averages_statistics());
   const sync::UpdateRule rule = exchange.update_rule();
   if (const auto* compensation = std::get_if<sync::DelayCompensation>(&rule))
     keeps_older_ = compensation->since;
@@ -74,9 +77,18 @@ Kernel ServerModel::apply(double scale, std::int64_t round) {
   return [this, scale, round] { update(scale, {round}); };
 }
 
-Snapshot ServerModel::hand_out(int worker) {
-  if (keeps_older_ == Since::handed_out) older_[static_cast<std::size_t>(worker)] = model_;
-  return model_;
+std::optional<Kernel> ServerModel::compress_reply(int worker, std::int64_t version) {
+  if (!replies_ || !replies_->is_due(worker, version)) return std::nullopt;
+  return replies_->compress(worker, version, model_);
+}
+
+HandedOut ServerModel::hand_out(int worker, std::int64_t version) {
+  HandedOut reply{.model = model_, .messages = nullptr};
+  if (replies_) reply = replies_->hand_out(worker, version, model_);
+  if (keeps_older_ != Since::handed_out) return reply;
+  const Snapshot known = replies_ ? replies_->known(worker) : nullptr;
+  older_[static_cast<std::size_t>(worker)] = known ? known : model_;
+  return reply;
 }
 
 /// Computes the mean of trained elements and of statistics. In lockstep, the last mean is no longer in
@@ -158,16 +170,18 @@ void ServerModel::serialise(StateArchive& state) {
   optimizer_.serialise(state);
   compensator_.serialise(state);
   change_update_.serialise(state);
+  if (replies_) replies_->serialise(state);
   if (keeps_older_ != sync::DelayCompensation::Since::last_update || older_.empty()) return;
   const Snapshot older = state.restores() ? snapshots_.fresh() : older_.front();
   serialise_floats(state, "older", device_, older->span());
   if (state.restores()) std::fill(older_.begin(), older_.end(), older);
 }
 
-Slice ServerModel::slice(const Snapshot& snapshot, std::size_t index) const {
+Slice ServerModel::slice(const HandedOut& reply, std::size_t index) const {
+  if (reply.messages) return reply.messages->message(index);
   const ShardPiece& piece = pieces_[index];
-  if (!snapshot) return {piece.bytes(), nullptr};
-  return {piece.bytes(), reinterpret_cast<std::byte*>(snapshot->data() + piece.shard_offset)};
+  if (!reply.model) return {piece.bytes(), nullptr};
+  return {piece.bytes(), reinterpret_cast<std::byte*>(reply.model->data() + piece.shard_offset)};
 }
 
 }  // namespace tandem

@@ -10,6 +10,7 @@
 
 #include "policies/sync/policy.hpp"
 #include "workloads/context.hpp"
+#include "workloads/exchange/compressed_reply.hpp"
 #include "workloads/exchange/push_sum.hpp"
 #include "workloads/job/plan/exchange_plan.hpp"
 #include "workloads/job/plan/replica_plan.hpp"
@@ -40,9 +41,18 @@ class ServerModel {
   /// The current model, or the last mean, in the device's memory. It does not change while a copy of the
   /// pointer exists. Null when math is modelled.
   Snapshot snapshot() const { return model_; }
-  /// The same, to be sent to the worker.
-  Snapshot hand_out(int worker);
-  Slice slice(const Snapshot& snapshot, std::size_t index) const;
+  /// Compresses the current model, or the last mean, for the worker; none: that was done, or its reply is
+  /// not compressed. `version`: of the model.
+  std::optional<Kernel> compress_reply(int worker, std::int64_t version);
+  /// Of the values that it compresses.
+  Bytes compressed_values() const { return replies_ ? replies_->values() : Bytes(0); }
+  /// The model or mean for the worker. Pre: compress_reply() returns none.
+  HandedOut hand_out(int worker, std::int64_t version);
+  Slice slice(const HandedOut& reply, std::size_t index) const;
+  /// Size of the piece of this index in a reply.
+  Bytes reply_size(std::size_t index) const {
+    return replies_ ? replies_->size(index) : pieces_[index].bytes();
+  }
   /// The state of the update rules.
   void serialise(StateArchive& state);
   /// The initial flat model, if part of it is never exchanged and math is real; otherwise empty.
@@ -87,7 +97,8 @@ class ServerModel {
   Snapshot model_;                                             ///< or the last mean
   std::optional<sync::DelayCompensation::Since> keeps_older_;  ///< which older models are kept, if any
   std::vector<Snapshot> older_;  ///< by worker: what its gradient or model is compared with
-  float pull_ = 0.0F;            ///< of one worker on the centre
+  std::optional<ReplyCompressor> replies_;
+  float pull_ = 0.0F;  ///< of one worker on the centre
 };
 
 }  // namespace tandem

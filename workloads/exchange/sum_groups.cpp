@@ -88,6 +88,7 @@ std::unique_ptr<SumGroup> SumGroups::make(const AllReduceGroup& plans, int self,
     add(bucket, {model_.buckets[bucket].exchanged() - model_.buckets[bucket].parameters, element});
   for (std::size_t bucket = 0; bucket <= last && compressed_.is_used(); ++bucket)
     add(bucket, compressed_.vector(static_cast<int>(bucket), 1));
+  if (has_buffers()) add(last, {(plan_.buffers().count() + element.bytes - 1) / element.bytes, element});
   auto group = std::make_unique<SumGroup>();
   group->ranks = ranks;
   group->gathered = plans.gathered();

@@ -42,6 +42,8 @@ class SumGroups {
   int counts() const { return buckets_ + 1; }
   int statistics(int bucket) const { return buckets_ + 2 + bucket; }
   int message(int bucket, std::size_t stage) const { return stage == 0 ? bucket : 2 * buckets_ + 2 + bucket; }
+  int buffers() const { return plan_.number_of_buffers(); }
+  bool has_buffers() const { return plan_.buffers() > Bytes(0); }
 
   SumGroup& of_all();
   /// `members`: sorted indices of workers.

@@ -60,6 +60,7 @@ struct Experiment {
     std::vector<std::string> measured_buckets;
     Seconds measured_update{0};  ///< of the optimiser and all else after the exchange; 0: estimated
     Seconds measured_host{0};    ///< in which the processor launches a step; the same before every device
+    Bytes measured_buffers{0};   ///< that the first worker sends to all before each forward pass
     std::string measured_on;     ///< a device of the catalogue; empty: that of the first worker
     /// Devices take the times that the user measured, or times scaled from them.
     bool has_measured_times() const {
@@ -95,6 +96,7 @@ struct Experiment {
     std::map<std::string, OptionValue> options;  ///< of the algorithm, all resolved
     std::string compression = "none";            ///< of compression::catalog()
     std::map<std::string, OptionValue> compression_options;
+    bool compress_replies = false;  ///< of servers, too
     /// How the model is divided among server shards: a name of sharding::catalog(), and its options, all
     /// resolved.
     std::string sharding = "even";
@@ -208,6 +210,7 @@ struct Experiment {
     std::string provisioning = "same";  ///< of provisioning::catalog(): where machines are requested
     std::map<std::string, OptionValue> provisioning_options;
     int least = 1;       ///< workers; the job waits while it has fewer
+    int most = 0;        ///< workers at a time; 0: as many as the job begins with, otherwise it may grow
     Seconds give_up{0};  ///< limit of that wait, not divided by time_scale; 0: none
     int restarts = 10;   ///< limit for a job
     Seconds launch{0};   ///< until the ranks of a restarted job are ready; 0: as the profile measured

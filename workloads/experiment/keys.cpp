@@ -157,6 +157,11 @@ std::vector<ExperimentKey> measured_keys() {
        "time in which the processor launches one step, also during the exchange. A step is never shorter, on "
        "whatever device and with whatever batch: this time does not shrink on a faster device; 0: the "
        "processor is always ahead"},
+      {KEY(workload.measured_buffers), at_least(0),
+       "model synthetic, over an all-reduce: bytes of the buffers (running statistics and counters) that "
+       "DistributedDataParallel sends from its first worker to all before each forward pass "
+       "(broadcast_buffers), which waits for them. They take the time of a sum of as many bytes. With "
+       "workload.bucket_rule ddp, the model says how many there are; sync.average_statistics false: none"},
       {KEY(workload.measured_on),
        {},
        "the device on which these times were measured (tandem list device); empty: that of the first worker"},
@@ -185,9 +190,9 @@ std::vector<ExperimentKey> sync_keys() {
        "replies"},
       {KEY(sync.exchange),
        {},
-       "over a server, where all workers wait for each other - whole: all buckets (keys) at once; by-key: a "
-       "worker pushes the next bucket when the server has answered the last one, which it does when all "
-       "workers have pushed it"},
+       "over a server - whole: all buckets (keys) at once; by-key: a worker pushes the next bucket when the "
+       "server has answered the last one. The algorithm decides about each bucket on its own: servers that "
+       "wait for all workers answer when all have pushed the bucket"},
       {KEY(sync.collective), name_of(Names::collective),
        "all-reduce algorithm. Compressed messages that cannot be added are gathered around a ring, or by "
        "doubling where the algorithm does not work by rings"},
@@ -213,9 +218,14 @@ std::vector<ExperimentKey> sync_keys() {
        "ones"},
       {KEY(sync.options), {}, "options of the algorithm; see `tandem list sync`"},
       {KEY(sync.compression), name_of(Names::compression, "sync.compression_options"),
-       "compression of the gradients or model changes that workers send; servers send the model "
-       "uncompressed"},
+       "compression of the gradients or model changes that workers send; servers reply with the model "
+       "uncompressed, unless sync.compress_replies is true"},
       {KEY(sync.compression_options), {}, "options of the compression; see `tandem list compression`"},
+      {KEY(sync.compress_replies),
+       {},
+       "over a server: replies are compressed, too. A reply is then the change of the model since the "
+       "worker's version; what it lacks is part of the next reply. Where workers update their own models "
+       "(optimizer.update_at), it is the mean of the pushes, with the server's own error feedback"},
   };
 }
 
@@ -295,7 +305,8 @@ std::vector<ExperimentKey> cache_keys() {
        "when cache nodes begin reads in the background (data.cache icache, hoard, ...) - idle: when no batch "
        "waits; while-computing: when no batch waits and no worker of the node, of any job, exchanges "
        "gradients (workers notify their node when an exchange begins and ends); a number: of loaders that "
-       "read while batches wait, too, each a batch or a package"},
+       "read while batches wait, too, each a batch or a package. By default 4 with data.cache icache, as "
+       "published, else idle"},
   };
 }
 
@@ -345,8 +356,9 @@ std::vector<ExperimentKey> placement_keys() {
       {KEY(placement.worker_count), between(0, million), "number of workers to use, the first ones; 0: all"},
       {KEY(placement.spares),
        {},
-       "hosts of slots beyond the workers', one each, where machines may depart over servers: the policies "
-       "spares and replace get machines there; empty: no such slots"},
+       "hosts of slots beyond the workers', one each, where machines may depart: the policies spares and "
+       "replace get machines there, for departed workers or for more of them (recovery.most); empty: no such "
+       "slots"},
       {KEY(placement.servers),
        {},
        "hosts, one per server shard; co-located: one shard on the host of each worker; own: all hosts "
@@ -451,10 +463,14 @@ std::vector<ExperimentKey> recovery_keys() {
       {KEY(recovery.least), between(1, million),
        "number of workers; with fewer, training waits. A job that starts again (recovery.mode restart) with "
        "recovery.policy restart waits for all of them, unless this key says otherwise"},
+      {KEY(recovery.most), between(0, million),
+       "most workers at a time: with more than the job begins with, it grows as machines come up in "
+       "placement.spares; 0: as many as it begins with"},
       {KEY(recovery.scale_rate),
        {},
-       "the learning rate when n of n0 workers are present - keep: as configured; linear: times n / n0; "
-       "sqrt: times the square root of n / n0; inverse-sqrt, for asynchronous algorithms: of n0 / n"},
+       "the learning rate when n workers are present and the job began with n0 - keep: as configured; "
+       "linear: times n / n0; sqrt: times the square root of n / n0; inverse-sqrt, for asynchronous "
+       "algorithms: of n0 / n"},
       {KEY(recovery.ramp), between(0, billion),
        "rounds in which the learning rate moves evenly to what recovery.scale_rate says, each time the "
        "number of workers has changed; 0: at once. No effect where that is keep"},

@@ -43,6 +43,8 @@ void FlatLearner::forward() {
 }
 
 void FlatLearner::compute_forward() {
+  // The backward pass of the step before was stopped.
+  if (backward_.is_running()) drop_pass();
   flat_.keep_statistics();
   const auto pass = [this] {
     const Autocast autocast(runner_.mode());

@@ -58,7 +58,8 @@ class Learner {
   /// The loss of each sample of the last forward, without weights; waits for them. Valid until the next
   /// forward. Pre: LearnerSetting::sample_losses, forward was called.
   virtual std::span<const float> sample_losses() = 0;
-  /// Backward pass through one bucket. Call it for buckets 0, 1, ... in order, after forward. On a device
+  /// Backward pass through one bucket. Call it for buckets 0, 1, ... in order, after forward. The last
+  /// buckets may be left out: the next forward drops the rest of the pass. On a device
   /// that is not the host, also queues the next bucket's pass, so that the device has work while the rank
   /// waits for this one, and marks the end of this one (ComputeDevice::end_kernel_at).
   virtual void backward(int bucket) = 0;

@@ -61,6 +61,7 @@ ModelDescription in_ddp_buckets(const ModelDescription& layers, const BucketSize
     is_open = least == Bytes(0) || bucket.bytes() < least;
   }
   std::ranges::reverse(model.tensors);
+  model.buffers = Bytes(layers.bytes().count() - 4 * layers.parameters());
   // Layers without parameters belong to no bucket, but their work is part of the step.
   const Flops forward = layers.forward() - model.forward(), backward = layers.backward() - model.backward();
   model.buckets.back().forward += forward;

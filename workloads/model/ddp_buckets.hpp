@@ -8,7 +8,7 @@ namespace tandem {
 
 /// The same model in DDP's buckets: trained tensors in the order in which a backward pass completes them (the
 /// last layer first; of a layer the bias before the weight where the layer is linear, else after it), a
-/// bucket closed by the tensor with which it has the wanted size. Running statistics are left out: DDP does
+/// bucket closed by the tensor with which it has the wanted size. Running statistics are buffers: DDP does
 /// not sum them. The work of a bucket of `layers` is divided among its tensors by their sizes. Pre: a
 /// tensor's position says its bucket, and tensors are in forward order.
 ModelDescription in_ddp_buckets(const ModelDescription& layers, const BucketSizes& wanted);

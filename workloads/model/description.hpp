@@ -49,6 +49,8 @@ struct ModelDescription {
     std::int64_t widest = 0;  ///< input and output of the largest layer: the need of an evaluation
   };
   std::optional<Activations> activations = {};  ///< none: not known
+  /// Running statistics apart from the buckets, which the first worker sends to all before each forward pass.
+  Bytes buffers{0};
 
   std::int64_t elements() const;
   std::int64_t parameters() const;

@@ -219,7 +219,7 @@ std::vector<const platforms::Offer*> Lattice::without_dominated(
   return kept;
 }
 
-void Lattice::price(const std::vector<const platforms::Offer*>& offers) {
+void Lattice::price(const std::vector<const platforms::Offer*>& offers, const std::function<void()>& step) {
   std::vector<const platforms::Offer*> possible;
   for (const platforms::Offer* offer : offers) {
     if (const std::string reason = why_not(*offer); !reason.empty())
@@ -230,38 +230,63 @@ void Lattice::price(const std::vector<const platforms::Offer*>& offers) {
   for (const platforms::Offer* offer : without_dominated(possible))
     for (std::size_t way = 0; way < ways_.size(); ++way) {
       if (offer->is_spot && !ways_[way].loaded.experiment.transience.may_depart()) continue;
-      for (const int machines : counts_up_to(most_machines(*offer)))
+      step();
+      for (const int machines : counts_up_to(most_machines(*offer))) {
+        const auto samples = needed_samples(*offer, machines, way);
         // What fails for one machine, fails for more.
-        if (!add(*offer, machines, way) && machines == 1) break;
+        if (samples && !add(*offer, machines, way, *samples) && machines == 1) break;
+      }
     }
   if (!configurations_.empty()) return;
   throw ConfigError("plan: no offer is left" +
                     (excluded_.empty() ? "" : ": " + excluded_.back().what + ": " + excluded_.back().why));
 }
 
-bool Lattice::add(const platforms::Offer& offer, int machines, std::size_t way) {
-  Configuration made{.offer = &offer, .machines = machines, .way = way};
+void Lattice::exclude(const platforms::Offer& offer, int machines, std::size_t way, const std::string& why) {
+  excluded_.push_back({fmt::format("{} x {}{}", machines, offer.name(),
+                                   ways_[way].name.empty() ? "" : ", " + ways_[way].name),
+                       why});
+}
+
+std::optional<std::int64_t> Lattice::needed_samples(const platforms::Offer& offer, int machines,
+                                                    std::size_t way) {
+  if (limits_.targets.empty()) return samples_;
+  try {
+    return limits_.targets[way].with(machines * offer.count);
+  } catch (const ConfigError& error) {
+    exclude(offer, machines, way, error.what());
+    return std::nullopt;
+  }
+}
+
+bool Lattice::add(const platforms::Offer& offer, int machines, std::size_t way, std::int64_t samples) {
+  Configuration made{.offer = &offer, .machines = machines, .way = way, .samples = samples};
   try {
     priced::RoundTimes& rounds = rounds_of(offer, way);
     const auto workers = static_cast<std::size_t>(machines * offer.count);
     const priced::Prediction& found = rounds.with_first(workers);
     made.round = found.round;
     made.rounds = static_cast<std::int64_t>(
-        std::ceil(static_cast<double>(samples_) / (found.samples_per_s * found.round.count()) - 1e-9));
+        std::ceil(static_cast<double>(samples) / (found.samples_per_s * found.round.count()) - 1e-9));
     made.binds = found.limits.front().name;
     if (found.limits.size() > 1) {
       made.next = found.limits[1].name;
       made.next_share = found.limits[0].rounds_per_s / found.limits[1].rounds_per_s;
     }
   } catch (const ConfigError& error) {
-    const std::string what = fmt::format("{} x {}{}", machines, offer.name(),
-                                         ways_[way].name.empty() ? "" : ", " + ways_[way].name);
-    excluded_.push_back({what, error.what()});
+    exclude(offer, machines, way, error.what());
     return false;
   }
   expect(made);
   configurations_.push_back(std::move(made));
   return true;
+}
+
+void Lattice::add_rounds(std::size_t number, std::int64_t more) {
+  Configuration& of = configurations_[number];
+  of.rounds += more;
+  of.more_rounds += more;
+  expect(of);
 }
 
 /// Of a machine, on the clock of the job. None: the model has no distribution of single lives.
@@ -285,6 +310,10 @@ void Lattice::expect(Configuration& configuration) const {
   const Seconds work = configuration.round * static_cast<double>(configuration.rounds);
   Seconds time = work;
   const bool starts_again = offer.is_spot && experiment.recovery.mode == RecoveryMode::restart;
+  // Machines that stay need no commit before the end.
+  if (!offer.is_spot && experiment.recovery.mode == RecoveryMode::restart &&
+      experiment.checkpoint.policy == "fixed")
+    configuration.interval = configuration.rounds;
   if (starts_again && experiment.checkpoint.policy == "fixed")
     if (const auto life = mean_life(configuration)) {
       const Seconds between = *life * (1.0 / configuration.machines);

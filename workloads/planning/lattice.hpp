@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "platforms/offers.hpp"
+#include "policies/planning/accuracy.hpp"
 #include "policies/planning/choice.hpp"
 #include "workloads/job/check/job_assembly.hpp"
 #include "workloads/planning/planned_job.hpp"
@@ -23,13 +25,15 @@ struct Configuration {
   const platforms::Offer* offer = nullptr;
   int machines = 1;
   std::size_t way = 0;
+  std::int64_t samples = 0;
   std::int64_t rounds = 0;
-  std::int64_t interval = 0;    ///< rounds between commits; 0: as the experiment says
-  Seconds round{};              ///< with all workers
-  std::string binds{}, next{};  ///< what limits a round
-  double next_share = 0.0;      ///< of the next limit: how busy it is while the first one binds
-  Outcome expected{};           ///< an estimate, to choose which ones are lived through
-  bool ends = true;             ///< by the estimate, before lives are cut off (most_times)
+  std::int64_t more_rounds = 0;  ///< of these, in the place of samples that departed workers do not train
+  std::int64_t interval = 0;     ///< rounds between commits; 0: as the experiment says; `rounds`: none
+  Seconds round{};               ///< with all workers
+  std::string binds{}, next{};   ///< what limits a round
+  double next_share = 0.0;       ///< of the next limit: how busy it is while the first one binds
+  Outcome expected{};            ///< an estimate, to choose which ones are lived through
+  bool ends = true;              ///< by the estimate, before lives are cut off (most_times)
 };
 
 /// An offer, or a number of its machines, that is in no configuration.
@@ -47,16 +51,23 @@ class Lattice {
   struct Limits {
     int most_machines = 16;
     std::vector<std::string> regions;  ///< empty: all
+    /// Of each way, how much is trained; empty: the samples of the experiment.
+    std::vector<SamplesToTarget> targets = {};
   };
   /// The first way has the platform of all. `platforms` must outlive this, and `folder`, in which it writes
   /// platform files. Errors: ConfigError for an experiment that cannot be planned.
   Lattice(std::vector<Way> ways, Limits limits, PlatformReader& platforms, std::string folder);
 
-  /// Prices the offers. Errors: ConfigError where no way to exchange has a closed form.
-  void price(const std::vector<const platforms::Offer*>& offers);
+  /// Prices the offers. `step`: called before each one with each way; what it throws ends the work. Errors:
+  /// ConfigError where no way to exchange has a closed form.
+  void price(
+      const std::vector<const platforms::Offer*>& offers, const std::function<void()>& step = [] {});
   const std::vector<Configuration>& configurations() const { return configurations_; }
+  /// Of a configuration whose lives train fewer samples than they should.
+  void add_rounds(std::size_t number, std::int64_t more);
   const std::vector<Excluded>& excluded() const { return excluded_; }
   const std::vector<Way>& ways() const { return ways_; }
+  /// Of the experiment, where no target says how much is trained.
   std::int64_t samples() const { return samples_; }
   const KeptMachines& kept() const { return kept_; }
   int most_machines(const platforms::Offer& offer) const;
@@ -87,8 +98,11 @@ class Lattice {
   std::string lacking_memory(const PricedKind& kind, std::size_t way, int workers) const;
   std::string why_not(const platforms::Offer& offer) const;
   std::vector<const platforms::Offer*> without_dominated(const std::vector<const platforms::Offer*>& offers);
+  /// None: no accuracy curve says how many, and the machines are excluded.
+  std::optional<std::int64_t> needed_samples(const platforms::Offer& offer, int machines, std::size_t way);
   /// Whether it could be priced.
-  bool add(const platforms::Offer& offer, int machines, std::size_t way);
+  bool add(const platforms::Offer& offer, int machines, std::size_t way, std::int64_t samples);
+  void exclude(const platforms::Offer& offer, int machines, std::size_t way, const std::string& why);
   void expect(Configuration& configuration) const;
   Experiment::Transience transience_of(const Configuration& configuration) const;
   std::optional<Seconds> mean_life(const Configuration& configuration) const;

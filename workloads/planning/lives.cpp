@@ -42,12 +42,40 @@ std::vector<std::size_t> worth_living(const std::vector<Configuration>& all, con
   return worth;
 }
 
-Lives::Lives(Lattice& lattice, std::vector<std::size_t> numbers, const Goal& goal, std::uint64_t seed)
-    : lattice_(lattice), goal_(goal), seed_(seed), numbers_(std::move(numbers)) {
-  for (const std::size_t number : numbers_) jobs_.push_back(lattice.job_of(lattice.configurations()[number]));
+Lives::Lives(Lattice& lattice, std::vector<std::size_t> numbers, const Goal& goal, std::uint64_t seed,
+             std::function<void()> step)
+    : lattice_(lattice), goal_(goal), seed_(seed), step_(std::move(step)), numbers_(std::move(numbers)) {
+  for (std::size_t i = 0; i < numbers_.size(); ++i) {
+    step_();
+    jobs_.push_back(lattice.job_of(lattice.configurations()[numbers_[i]]));
+    if (jobs_[i]->may_lose_samples()) train_all_samples(lattice, i);
+  }
   outcomes_.resize(jobs_.size());
   is_retired_.resize(jobs_.size(), false);
   for (const auto& job : jobs_) is_certain_.push_back(job->is_certain());
+}
+
+/// Adds rounds until lives train the samples in the mean. Without, machines that live shortly would be cheap
+/// because less is trained on them.
+void Lives::train_all_samples(Lattice& lattice, std::size_t i) {
+  constexpr int passes = 3, draws = 40;
+  constexpr double enough = 0.998;
+  for (int pass = 0; pass < passes; ++pass) {
+    const Configuration& of = lattice.configurations()[numbers_[i]];
+    std::int64_t samples = 0, ended = 0;
+    for (int draw = 0; draw < draws; ++draw) {
+      step_();
+      const PlannedJob::Paid paid = jobs_[i]->live(seed_of("plan, samples", draw));
+      if (!paid.life.gave_up.empty()) continue;
+      samples += PlannedJob::samples_of(paid);
+      ++ended;
+    }
+    const double share = static_cast<double>(samples) / static_cast<double>(ended * of.samples);
+    if (ended == 0 || share >= enough || share <= 0.0) return;
+    lattice.add_rounds(numbers_[i],
+                       std::llround(std::ceil(static_cast<double>(of.rounds) * (1.0 / share - 1.0))));
+    jobs_[i] = lattice.job_of(lattice.configurations()[numbers_[i]]);
+  }
 }
 
 void Lives::live(const std::function<void(double)>& progress) {
@@ -141,9 +169,11 @@ std::uint64_t Lives::seed_of(const char* purpose, int draw) const {
 
 void Lives::live_until(std::size_t i, int draws) {
   auto& outcomes = outcomes_[i];
-  for (int draw = static_cast<int>(outcomes.size()); draw < draws; ++draw)
+  for (int draw = static_cast<int>(outcomes.size()); draw < draws; ++draw) {
+    step_();
     outcomes.push_back(is_certain_[i] && draw > 0 ? outcomes.front()
                                                   : jobs_[i]->outcome(seed_of("plan", draw)));
+  }
 }
 
 void Lives::judge() {
@@ -169,6 +199,7 @@ LivedConfiguration Lives::fresh_of(std::size_t i, int most) const {
   std::vector<Outcome> outcomes;
   std::int64_t departures = 0;
   const auto add = [&] {
+    step_();
     const PlannedJob::Paid paid = jobs_[i]->live(seed_of("plan, fresh", lived.lives++));
     const bool ended = paid.life.gave_up.empty();
     constexpr double never = std::numeric_limits<double>::infinity();
@@ -178,31 +209,27 @@ LivedConfiguration Lives::fresh_of(std::size_t i, int most) const {
     const auto uses = paid.ledger.uses();
     lived.uses += {uses.useful.dollars(), uses.wasted.dollars(), uses.idle.dollars(), uses.waiting.dollars()};
     departures += paid.life.departures;
+    lived.samples += static_cast<double>(PlannedJob::samples_of(paid));
     lived.cut += paid.life.is_cut ? 1 : 0;
   };
   for (int draws = is_certain_[i] ? 1 : first_draws;; draws *= 2) {
     while (lived.lives < draws) add();
     lived.figures = figures_of(outcomes, goal_, is_certain_[i]);
-    if (is_certain_[i] || draws >= most || are_fine(outcomes, lived.figures)) break;
+    if (is_certain_[i] || draws >= most || are_fine(lived.figures)) break;
   }
   const double each = 1.0 / lived.lives;
   lived.workers_cost *= each;
   lived.uses = {lived.uses.useful * each, lived.uses.wasted * each, lived.uses.idle * each,
                 lived.uses.waiting * each};
   lived.departures = static_cast<double>(departures) * each;
+  lived.samples *= each;
   return lived;
 }
 
 /// It is known whether it meets the goal; and of one that does, what it costs.
-bool Lives::are_fine(const std::vector<Outcome>& outcomes, const Figures& figures) const {
-  if (is_hopeless(figures)) return true;
-  double squares = 0.0;
-  for (const Outcome& outcome : outcomes) {
-    const double apart = outcome.cost.dollars() - figures.mean_cost;
-    squares += apart * apart;
-  }
-  const auto n = static_cast<double>(outcomes.size());
-  return figures.meets_goal && std::sqrt(squares / (n * (n - 1))) <= fine_enough * figures.mean_cost;
+bool Lives::are_fine(const Figures& figures) const {
+  return is_hopeless(figures) ||
+         (figures.meets_goal && figures.cost_error <= fine_enough * figures.mean_cost);
 }
 
 /// The factor on the duration of rounds (above 1), or on the lives of machines (below 1), up to which the
@@ -226,13 +253,27 @@ std::optional<double> Lives::break_even(double priced::Change::*what) const {
   return shorter ? 1.0 / low : low;
 }
 
+/// For all samples: in as many rounds, shorter lives train fewer of them.
+Outcome Lives::changed_outcome(std::size_t i, int draw, const priced::Change& change) const {
+  const PlannedJob::Paid paid = jobs_[i]->live(seed_of("plan", draw), change);
+  Outcome outcome = PlannedJob::outcome_of(paid);
+  if (change.lives == 1.0 || !jobs_[i]->may_lose_samples()) return outcome;
+  const auto samples = static_cast<double>(PlannedJob::samples_of(paid));
+  const double needed = static_cast<double>(lattice_.configurations()[numbers_[i]].samples);
+  if (samples <= 0.0) return outcome;
+  outcome.time = outcome.time * (needed / samples);
+  outcome.cost = Money(std::llround(static_cast<double>(outcome.cost.micro()) * (needed / samples)));
+  return outcome;
+}
+
 bool Lives::is_choice_with(const priced::Change& change) const {
   const std::size_t first = best();
   std::vector<Outcome> outcomes;
   const int draws = is_certain_[first] ? 1 : first_draws;
   int missed = 0;
   for (int draw = 0; draw < draws; ++draw) {
-    outcomes.push_back(jobs_[first]->outcome(seed_of("plan", draw), change));
+    step_();
+    outcomes.push_back(changed_outcome(first, draw, change));
     missed += goal_.is_met_by(outcomes.back()) ? 0 : 1;
     // The others could not make it meet the goal. Lives that never end take long.
     if (missed > 0 && wilson(draws - missed, draws).low < goal_.confidence) return false;

@@ -32,6 +32,7 @@ struct LivedConfiguration {
   double workers_cost = 0.0;
   money::Uses<double> uses{};
   double departures = 0.0;  ///< mean
+  double samples = 0.0;     ///< that were trained, mean
   int cut = 0;              ///< lives that were cut off (most_times)
   int chosen_in = 0;        ///< of the resamples
 };
@@ -51,8 +52,11 @@ std::vector<std::size_t> worth_living(const std::vector<Configuration>& all, con
 /// Configurations, and their outcomes with common fates.
 class Lives {
  public:
-  /// `numbers`: of configurations of the lattice, which must outlive this.
-  Lives(Lattice& lattice, std::vector<std::size_t> numbers, const Goal& goal, std::uint64_t seed);
+  /// `numbers`: of configurations of the lattice, which must outlive this. `step`: called before each life;
+  /// what it throws ends the work.
+  Lives(
+      Lattice& lattice, std::vector<std::size_t> numbers, const Goal& goal, std::uint64_t seed,
+      std::function<void()> step = [] {});
 
   /// Lives of each, until the two best differ or there are enough; few of those that cannot be chosen.
   /// `progress`: the share that is done.
@@ -77,6 +81,8 @@ class Lives {
     return of.within == 0.0 || (draws_ >= first_draws && of.within_interval.high < goal_.confidence);
   }
   std::uint64_t seed_of(const char* purpose, int draw) const;
+  void train_all_samples(Lattice& lattice, std::size_t i);
+  Outcome changed_outcome(std::size_t i, int draw, const priced::Change& change) const;
   void live_until(std::size_t i, int draws);
   void judge();
   void retire();
@@ -84,7 +90,7 @@ class Lives {
   std::vector<int> chosen_in_resamples() const;
   /// At most so many lives.
   LivedConfiguration fresh_of(std::size_t i, int most) const;
-  bool are_fine(const std::vector<Outcome>& outcomes, const Figures& figures) const;
+  bool are_fine(const Figures& figures) const;
   std::optional<double> break_even(double priced::Change::*what) const;
   bool is_choice_with(const priced::Change& change) const;
   void find_dearer(const std::vector<LivedConfiguration>& lived, Sensitivity& found) const;
@@ -92,6 +98,7 @@ class Lives {
   const Lattice& lattice_;
   Goal goal_;
   std::uint64_t seed_;
+  std::function<void()> step_;
   std::vector<std::size_t> numbers_;  ///< of the configurations
   std::vector<std::unique_ptr<PlannedJob>> jobs_;
   std::vector<bool> is_certain_, is_retired_;

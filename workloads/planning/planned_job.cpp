@@ -40,8 +40,13 @@ PlannedJob::Paid PlannedJob::live(std::uint64_t seed, const priced::Change& chan
   return {std::move(life), std::move(ledger)};
 }
 
-Outcome PlannedJob::outcome(std::uint64_t seed, const priced::Change& change) {
-  const Paid paid = live(seed, change);
+std::int64_t PlannedJob::samples_of(const Paid& paid) {
+  std::int64_t samples = 0;
+  for (const StepRecord& steps : paid.life.journal.steps) samples += steps.samples;
+  return samples;
+}
+
+Outcome PlannedJob::outcome_of(const Paid& paid) {
   const bool ended = paid.life.gave_up.empty();
   return {ended ? paid.life.makespan : Seconds(std::numeric_limits<double>::infinity()), paid.ledger.cost()};
 }

@@ -31,9 +31,18 @@ class PlannedJob {
   };
   /// The same seed gives the same life.
   Paid live(std::uint64_t seed, const priced::Change& change = {});
-  Outcome outcome(std::uint64_t seed, const priced::Change& change = {});
+  Outcome outcome(std::uint64_t seed, const priced::Change& change = {}) {
+    return outcome_of(live(seed, change));
+  }
+  static Outcome outcome_of(const Paid& paid);
+  /// That were trained, by all workers.
+  static std::int64_t samples_of(const Paid& paid);
   /// No machine departs.
   bool is_certain() const { return !job_.spec().experiment.transience.may_depart(); }
+  /// Rounds of which a worker has departed have fewer samples.
+  bool may_lose_samples() const {
+    return !is_certain() && job_.spec().experiment.recovery.mode == RecoveryMode::in_place;
+  }
 
  private:
   Job job_;

@@ -79,24 +79,26 @@ class Predictor {
       for (const WorkerTimes& of : classes_)
         sums.back().ready = std::max(sums.back().ready, may_overlap ? of.ready()[bucket] : of.computing());
     }
-    found_.fastest = prices::end_of_buckets(sums, computing) + update;
+    const Seconds buffers = time_of_buffers();
+    found_.fastest = buffers + prices::end_of_buckets(sums, computing) + update;
     const bool waits = sums_wait_for_device();
-    Seconds all{0.0};
+    Seconds all = buffers;
     for (prices::Bucket& sum : sums) {
       sum.busy.reset();
       if (waits) sum.ready = computing;
       all += sum.exchange;
     }
-    found_.round = found_.slowest = prices::end_of_buckets(sums, computing) + update;
+    found_.round = found_.slowest = buffers + prices::end_of_buckets(sums, computing) + update;
     found_.certainty = found_.fastest < found_.round ? Certainty::bound : Certainty::exact;
     found_.origin = fmt::format(
         "{}{}", waits ? "sums wait for the backward pass on processors, at most until its end; " : "",
         "a bucket follows the one before");
+    part("buffers of the first worker", buffers);
     part("computing", computing);
-    part("all-reduce", found_.round - computing - update);
+    part("all-reduce", found_.round - buffers - computing - update);
     part("update of the workers", update);
     limit_by_computing();
-    limit("the all-reduce", all);
+    limit("the all-reduce", all, Limit::Of::network);
     count_bytes_of_sums();
   }
 
@@ -137,6 +139,14 @@ class Predictor {
         sum->second.busy = std::min(sum->second.exchange, moving(ring_collective, elements).first);
     }
     return sums;
+  }
+
+  std::int64_t elements_of_buffers() const { return (plan_.buffers().count() + 3) / 4; }
+  /// As the exchange sums them.
+  Seconds time_of_buffers() const {
+    const std::int64_t elements = elements_of_buffers();
+    if (elements == 0) return Seconds(0);
+    return prices_of(kind_of(job_.model().buckets.size() - 1).first, {elements}).at(elements);
   }
 
   /// A sum that moves so little takes its latencies alone.
@@ -196,7 +206,7 @@ class Predictor {
     part("its reply", round.reply);
     part("its own update", round.own_update);
     limit_by_computing();
-    limit_by_servers(rounds, found_.workers, false);
+    limit_by_servers(rounds, rounds.slowest_update(found_.workers), false);
   }
 
   /// Each worker computes, pushes and is answered at once.
@@ -205,15 +215,17 @@ class Predictor {
     const ServerRounds rounds(job_, network_, classes_);
     const double of_one = 1.0 / found_.workers;
     const Seconds push = rounds.busiest(true, true).first * of_one;
-    const Seconds reply = rounds.busiest(false, true).first * of_one, update = rounds.slowest_update(1);
+    const Seconds reply = rounds.busiest(false, true).first * of_one, update = rounds.update_demand();
     const std::vector<Seconds> service = {push, update, reply};
+    // Several threads and cores are one that is so much faster, and a delay (Seidmann's approximation).
+    const Seconds delay = rounds.slowest_update(1) - update;
     std::vector<prices::QueueClass> classes;
     Seconds computing{0.0};
     for (const WorkerTimes& of : classes_) {
       const int worker = of.workers.front();
       // What the worker's own link takes longer than that of the servers.
       const Seconds own_link = rounds.alone(worker, true) - push + (rounds.alone(worker, false) - reply);
-      classes.push_back({static_cast<int>(of.workers.size()), of.computing() + own_link});
+      classes.push_back({static_cast<int>(of.workers.size()), of.computing() + own_link + delay});
       computing += of.computing() * (classes.back().count * of_one);
     }
     const auto step = [&](double variation) {
@@ -233,7 +245,7 @@ class Predictor {
     double alone = 0.0;
     for (const auto& of : classes) alone += of.count / (of.think + push + update + reply).count();
     limit("each worker's own computing and exchange", Seconds(found_.workers / alone));
-    limit_by_servers(rounds, 1, true);
+    limit_by_servers(rounds, update * found_.workers, true);
   }
 
   // ---- Launches ----
@@ -287,8 +299,8 @@ class Predictor {
   /// A library's all-reduce is counted as a ring, which moves the fewest bytes.
   void count_bytes_of_sums() {
     std::map<Sum, collectives::Extent> known;
-    for (std::size_t bucket = 0; bucket < job_.model().buckets.size(); ++bucket) {
-      const auto [all, is_new] = known.try_emplace(kind_of(bucket));
+    const auto add = [&](std::size_t bucket, const Sum& kind) {
+      const auto [all, is_new] = known.try_emplace(kind);
       const std::int64_t elements = all->first.second;
       for (int self = 0; is_new && self < found_.workers; ++self) {
         const auto schedule = plan_.group_of_all().schedule(bucket, self, elements);
@@ -300,31 +312,47 @@ class Predictor {
       }
       found_.bytes_sent += 4 * all->second.sent;
       found_.bytes_received += 4 * all->second.received;
-    }
+    };
+    const std::size_t count = job_.model().buckets.size();
+    for (std::size_t bucket = 0; bucket < count; ++bucket) add(bucket, kind_of(bucket));
+    if (elements_of_buffers() > 0) add(count - 1, {kind_of(count - 1).first, elements_of_buffers()});
   }
 
   void part(std::string name, Seconds time) {
     if (time > Seconds(0.0)) found_.parts.push_back({std::move(name), time});
   }
   /// `round`: what a round takes if only this limits it.
-  void limit(std::string name, Seconds round) {
-    if (round > Seconds(0.0)) found_.limits.push_back({std::move(name), 1.0 / round.count()});
+  void limit(std::string name, Seconds round, Limit::Of of = Limit::Of::workers) {
+    if (round > Seconds(0.0)) found_.limits.push_back({std::move(name), 1.0 / round.count(), of});
   }
   void limit_by_computing() {
     limit(fmt::format("computing ({}{})", slowest_->host, classes_.size() > 1 ? ", the slowest" : ""),
           slowest_->computing());
   }
-  void limit_by_servers(const ServerRounds& rounds, int pushes_at_once, bool common) {
+  /// `servers`: their work in a round.
+  void limit_by_servers(const ServerRounds& rounds, Seconds servers, bool common) {
     for (const bool pushes : {true, false}) {
       const auto [time, channel] = rounds.busiest(pushes, common);
-      limit(fmt::format("link {}, by {}", channel, pushes ? "pushes" : "replies"), time);
+      limit(fmt::format("link {}, by {}", channel, pushes ? "pushes" : "replies"), time, Limit::Of::servers);
     }
-    limit("the work of the servers",
-          rounds.slowest_update(pushes_at_once) * (static_cast<double>(found_.workers) / pushes_at_once));
+    found_.unused_cores = rounds.unused_cores();
+    limit("the work of the servers" + rounds.busiest_servers(), servers, Limit::Of::servers);
+  }
+
+  /// Each server more has its part of the work.
+  void count_servers_needed() {
+    if (found_.limits.empty() || found_.limits.front().of != Limit::Of::servers) return;
+    const auto other = std::ranges::find_if(
+        found_.limits, [](const Limit& limit) { return limit.of != Limit::Of::servers; });
+    if (other == found_.limits.end()) return;
+    const auto servers = static_cast<double>(job_.roster().servers().size());
+    found_.servers_needed =
+        static_cast<int>(std::ceil(servers * other->rounds_per_s / found_.limits.front().rounds_per_s));
   }
 
   void finish() {
     std::ranges::sort(found_.limits, {}, &Limit::rounds_per_s);
+    count_servers_needed();
     const double samples =
         static_cast<double>(job_.data().batch()) * found_.workers * plan_.steps_per_round();
     found_.samples_per_s = samples / found_.round.count();

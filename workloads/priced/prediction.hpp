@@ -22,8 +22,10 @@ struct Part {
 
 /// What a job would be limited by, if it were only that: the most rounds per second that it allows.
 struct Limit {
+  enum class Of : std::uint8_t { workers, servers, network };
   std::string name;
   double rounds_per_s = 0.0;
+  Of of = Of::workers;
 };
 
 /// How good a closed form is.
@@ -43,7 +45,10 @@ struct Prediction {
   std::string origin;                      ///< why
   double samples_per_s = 0.0;              ///< of all workers
   std::vector<Part> parts;                 ///< of the round, one after the other
-  std::vector<Limit> limits;         ///< lowest first: the first one binds, the second one would be next
+  std::vector<Limit> limits;  ///< lowest first: the first one binds, the second one would be next
+  /// Servers with which, in equal shares and with a link and cores each, they would not bind; 0: they do not.
+  int servers_needed = 0;
+  std::string unused_cores;          ///< of the host of the busiest servers, in words; empty: none
   std::vector<WorkerTimes> classes;  ///< of equal workers
   int steps_per_round = 1;
   std::int64_t bytes_sent = 0, bytes_received = 0;  ///< by all workers in a round

@@ -1,7 +1,10 @@
 #include "workloads/priced/server_rounds.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 namespace tandem::priced {
 
@@ -10,6 +13,29 @@ ServerRounds::ServerRounds(const Job& job, const platforms::Network& network,
     : job_(job), plan_(job.exchange()), network_(network), times_(job.roster().first_workers().size()) {
   for (const WorkerTimes& of : classes)
     for (const int worker : of.workers) times_[static_cast<std::size_t>(worker)] = &of;
+  hosts_ = shared_hosts();
+}
+
+std::vector<ServerRounds::SharedHost> ServerRounds::shared_hosts() const {
+  std::vector<SharedHost> hosts;
+  for (std::size_t shard = 0; shard < shards(); ++shard) {
+    const Rank rank = job_.roster().servers()[shard];
+    const platforms::Host& host = job_.devices().host_of(rank);
+    auto found = std::ranges::find(hosts, host.name, &SharedHost::name);
+    if (found == hosts.end()) {
+      // Works that a host states take a core each. Other work is that of the device, if there is one.
+      const ServerCost* const stated = job_.devices().server_cost(rank);
+      const bool is_device = host.properties.contains("device") && stated == nullptr;
+      hosts.push_back({.name = host.name,
+                       .shards = {},
+                       .cores = is_device ? 1 : std::max(1, host.cores),
+                       .is_device = is_device,
+                       .threads = stated == nullptr ? 1 : stated->parallel});
+      found = std::prev(hosts.end());
+    }
+    found->shards.push_back(shard);
+  }
+  return hosts;
 }
 
 std::vector<Connection> ServerRounds::messages_of(int worker, bool pushes) const {
@@ -33,26 +59,94 @@ std::vector<Connection> ServerRounds::messages(bool pushes) const {
   return all;
 }
 
-Seconds ServerRounds::update_of(std::size_t shard, int pushes) const {
+prices::CoreWork ServerRounds::update_of(std::size_t shard, int pushes) const {
   const Rank rank = job_.roster().servers()[shard];
   const CostModel costs = job_.devices().cost_model(rank);
   const ShardPieces& pieces = plan_.shard_layout()[shard];
   const Bytes size(shard_elements(pieces) * 4);
   const bool from_slot = pushes == 1 && job_.devices().kind_of(rank) != DevicePlan::processor_kind;
   const auto kind = plan_.servers_hold_model() ? Work::Kind::update : Work::Kind::reduce;
-  Seconds work = costs.price({.kind = Work::Kind::reduce, .bytes = from_slot ? Bytes(0) : size * pushes}) +
-                 costs.price({.kind = kind, .bytes = size});
-  if (job_.devices().server_cost(rank) == nullptr) return work;
+  prices::CoreWork work;
+  work.alone = costs.price({.kind = Work::Kind::reduce, .bytes = from_slot ? Bytes(0) : size * pushes}) +
+               costs.price({.kind = kind, .bytes = size});
+  const ServerCost* const server = job_.devices().server_cost(rank);
+  if (server == nullptr) return work;
+  work.threads = std::min(server->parallel, pushes);
+  const int in_a_row = (pushes + work.threads - 1) / work.threads;
   for (const auto stated : {Work::Kind::push, Work::Kind::reply})
-    work +=
-        costs.price({.kind = stated, .bytes = size, .tensors = tensors_in(pieces, job_.model())}) * pushes;
+    work.alone +=
+        costs.price({.kind = stated, .bytes = size, .tensors = tensors_in(pieces, job_.model())}) * in_a_row;
   return work;
 }
 
+std::vector<Seconds> ServerRounds::updated(const std::vector<Seconds>& complete, int pushes) const {
+  std::vector<Seconds> ends(shards());
+  for (const SharedHost& host : hosts_) {
+    std::vector<prices::CoreWork> works;
+    for (const std::size_t shard : host.shards) {
+      works.push_back(update_of(shard, pushes));
+      works.back().ready = complete[shard];
+    }
+    const auto of_host = prices::ends_on_cores(works, host.cores);
+    for (std::size_t i = 0; i < of_host.size(); ++i) ends[host.shards[i]] = of_host[i];
+  }
+  return ends;
+}
+
 Seconds ServerRounds::slowest_update(int pushes) const {
+  return std::ranges::max(updated(std::vector<Seconds>(shards(), Seconds(0.0)), pushes));
+}
+
+Seconds ServerRounds::demand_of(const SharedHost& host) const {
+  Seconds all{0.0}, most{0.0};
+  for (const std::size_t shard : host.shards) {
+    const Seconds one = update_of(shard, 1).alone;
+    const ServerCost* const server = job_.devices().server_cost(job_.roster().servers()[shard]);
+    all += one;
+    most = std::max(most, one / static_cast<double>(server == nullptr ? 1 : server->parallel));
+  }
+  return std::max(most, all / static_cast<double>(host.cores));
+}
+
+Seconds ServerRounds::update_demand() const {
   Seconds most{0.0};
-  for (std::size_t shard = 0; shard < shards(); ++shard) most = std::max(most, update_of(shard, pushes));
+  for (const SharedHost& host : hosts_) most = std::max(most, demand_of(host));
   return most;
+}
+
+const ServerRounds::SharedHost& ServerRounds::busiest_host() const {
+  return *std::ranges::max_element(hosts_, {}, [this](const SharedHost& of) { return demand_of(of); });
+}
+
+namespace {
+
+std::string counted(std::size_t count, const char* noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+}  // namespace
+
+std::string ServerRounds::busiest_servers() const {
+  const SharedHost& host = busiest_host();
+  if (host.shards.size() == 1 && host.threads == 1) return "";
+  const auto threads = static_cast<std::size_t>(host.threads), cores = static_cast<std::size_t>(host.cores);
+  const std::string with =
+      threads == 1 ? "" : " with " + counted(threads, "thread") + (host.shards.size() == 1 ? "" : " each");
+  return fmt::format(" ('{}': {}{}, {})", host.name, counted(host.shards.size(), "server"), with,
+                     host.is_device ? "one device" : counted(cores, "core"));
+}
+
+std::string ServerRounds::unused_cores() const {
+  const SharedHost& host = busiest_host();
+  const int cores = job_.spec().platform.host(host.name).cores;
+  const auto used = static_cast<int>(host.shards.size()) * host.threads;
+  const std::string servers = host.shards.size() == 1 ? "the server" : counted(host.shards.size(), "server");
+  if (host.is_device && cores > 1)
+    return fmt::format("{} on '{}' {} as fast as its property device says, whatever its number of cores",
+                       servers, host.name, host.shards.size() == 1 ? "is" : "are");
+  if (used >= cores) return "";
+  return fmt::format("{} on '{}' can use {} of its {} cores: one per thread (tandem:server_parallel)",
+                     servers, host.name, used, cores);
 }
 
 ServerRounds::Round ServerRounds::steady() const {
@@ -84,9 +178,9 @@ ServerRounds::Round ServerRounds::steady() const {
       complete[i % shards()] = std::max(complete[i % shards()], pushed[i].back());
     }
     std::vector<Connection> replies = messages(false);
+    const auto updates = updated(complete, static_cast<int>(workers));
     for (std::size_t i = 0; i < replies.size(); ++i)
-      for (auto& message : replies[i].messages)
-        message.ready = complete[i % shards()] + update_of(i % shards(), static_cast<int>(workers));
+      for (auto& message : replies[i].messages) message.ready = updates[i % shards()];
     const auto replied = network_.arrivals(replies);
     const Seconds all_pushed = std::ranges::max(complete),
                   computed = starts[last] + times_[last]->computing();
@@ -94,7 +188,7 @@ ServerRounds::Round ServerRounds::steady() const {
         static_cast<std::size_t>(std::ranges::max_element(complete) - complete.begin());
     found = {.computing = times_[last]->computing(),
              .push = all_pushed - computed,
-             .update = update_of(slowest, static_cast<int>(workers)),
+             .update = updates[slowest] - complete[slowest],
              .reply = {},
              .own_update = times_[last]->update_after,
              .last = times_[last]->host};

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "policies/prices/cores.hpp"
 #include "workloads/job/plan/job.hpp"
 #include "workloads/priced/fluid_network.hpp"
 #include "workloads/priced/worker_times.hpp"
@@ -39,17 +40,41 @@ class ServerRounds {
   }
   /// How long the worker's messages take alone, without latency.
   Seconds alone(int worker, bool pushes) const { return network_.busiest(messages_of(worker, pushes)).first; }
-  /// The work of a shard with so many pushes; of the busiest one.
-  Seconds update_of(std::size_t shard, int pushes) const;
+  /// Until the last server has done its work of so many pushes, which all shards have at the same time.
   Seconds slowest_update(int pushes) const;
+  /// The time between pushes when the servers are the limit: the work of one push, over the threads and cores
+  /// that do it.
+  Seconds update_demand() const;
+  /// The servers of the host that has the most work for its cores, unless that is one thread: " ('store': 2
+  /// servers, 1 core)".
+  std::string busiest_servers() const;
+  /// Of that host, if not all of its cores count: "the server on 'store' uses 1 of 8 cores (...)". Else
+  /// empty.
+  std::string unused_cores() const;
 
  private:
+  /// What the servers of a host share: its cores; or its device, which does one thing at a time.
+  struct SharedHost {
+    std::string name;
+    std::vector<std::size_t> shards;
+    int cores = 1;
+    bool is_device = false;
+    int threads = 1;  ///< of each server
+  };
   std::size_t shards() const { return plan_.shard_layout().size(); }
+  std::vector<SharedHost> shared_hosts() const;
+  const SharedHost& busiest_host() const;
+  /// Of so many pushes that are there.
+  prices::CoreWork update_of(std::size_t shard, int pushes) const;
+  Seconds demand_of(const SharedHost& host) const;
+  /// By shard: when its server has done the work of so many pushes, which are there at these times.
+  std::vector<Seconds> updated(const std::vector<Seconds>& complete, int pushes) const;
 
   const Job& job_;
   const ExchangePlan& plan_;
   FluidNetwork network_;
   std::vector<const WorkerTimes*> times_;  ///< by worker
+  std::vector<SharedHost> hosts_;          ///< of the servers
 };
 
 }  // namespace tandem::priced

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <ranges>
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
@@ -61,10 +62,14 @@ Reader::Reader(std::string name, std::string text, std::vector<std::string> colu
     : rows_(std::move(name), std::move(text), Rows::Between::nothing), columns_(std::move(columns)) {
   rows_.next(fields_);
   columns_of_file_ = fields_.size();
-  const auto are = [this](const std::vector<std::string>& names) {
-    return std::ranges::equal(fields_, names, {}, &Field::text);
+  const auto is_known = [&](std::size_t column) {
+    if (column >= columns_.size()) return false;
+    if (column >= fields_.size()) return earlier[column].empty();
+    const auto& name = fields_[column].text;
+    return name == columns_[column] || (!name.empty() && name == earlier[column]);
   };
-  if (!are(columns_) && !are(earlier)) {
+  const auto all = std::views::iota(std::size_t{0}, std::max(fields_.size(), columns_.size()));
+  if (!std::ranges::all_of(all, is_known)) {
     std::vector<std::string_view> found;
     for (const Field& field : fields_) found.push_back(field.text);
     throw ConfigError(fmt::format("{}:1: expected the header '{}', found '{}'", rows_.name(),

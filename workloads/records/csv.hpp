@@ -32,8 +32,8 @@ class Writer {
 /// Reads fields in order. Errors of every member: ConfigError naming file, line and column.
 class Reader {
  public:
-  /// `name` of the file for messages. The header must be `columns`, or `earlier`: as older files name them,
-  /// without the last ones if these have been added since.
+  /// `name` of the file for messages. The header must be `columns`. `earlier`: by column, its name in older
+  /// files, which may lack the last ones if these have an empty one.
   Reader(std::string name, std::string text, std::vector<std::string> columns,
          const std::vector<std::string>& earlier);
 

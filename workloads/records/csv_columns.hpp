@@ -159,6 +159,8 @@ struct Columns<MembershipRecord> {
     column("cause", r.cause);
     column("view", r.view);
     column("role", r.role);
+    column("region", r.region);
+    column("zone", r.zone);
   }
 };
 
@@ -249,13 +251,14 @@ std::string to_csv(const std::vector<Record>& records) {
   return writer.text();
 }
 
-/// The name of a column in files of older versions; empty: they lack it, and it is the last one.
+/// The name of a column in files of older versions; empty: they may lack it, and those after it.
 template <class Record>
 std::string earlier_name(const std::string& name) {
   return name;
 }
 template <>
 inline std::string earlier_name<MembershipRecord>(const std::string& name) {
+  if (name == "region" || name == "zone") return "";
   return name == "view" ? "epoch" : name;
 }
 template <>
@@ -270,8 +273,7 @@ std::vector<Record> from_csv(const std::string& file, std::string text) {
   const Record blank{};
   Columns<Record>::visit(blank, [&](const std::string& name, const auto&) {
     names.push_back(name);
-    if (std::string before = earlier_name<Record>(name); !before.empty())
-      earlier.push_back(std::move(before));
+    earlier.push_back(earlier_name<Record>(name));
   });
   csv::Reader reader(file, std::move(text), std::move(names), earlier);
   std::vector<Record> records;

@@ -17,12 +17,22 @@ std::string path_in(const std::string& directory) { return directory + "/members
 
 void MembershipFile::add(const MembershipRecord& change) {
   if (directory_.empty()) return;
-  std::string text = to_csv(std::vector<MembershipRecord>{change});
+  std::string text = to_csv(with_places({change}, places_));
   if (file_.is_open())
     text.erase(0, text.find('\n') + 1);
   else
     file_.open(path_in(directory_), std::ios::binary);
   file_ << text << std::flush;
+}
+
+std::vector<MembershipRecord> with_places(std::vector<MembershipRecord> changes,
+                                          const std::map<std::string, HostPlace>& places) {
+  for (MembershipRecord& change : changes)
+    if (const auto found = places.find(change.host); found != places.end()) {
+      change.region = found->second.region;
+      change.zone = found->second.zone;
+    }
+  return changes;
 }
 
 void add_to_membership_file(const std::string& directory, const std::vector<MembershipRecord>& changes) {

@@ -1,6 +1,7 @@
 #include "workloads/records/occupants.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 namespace tandem {
@@ -65,6 +66,28 @@ std::vector<std::pair<Seconds, int>> live_workers(const std::vector<Occupant>& o
   int count = 0;
   for (const auto& [time, change] : changes) live.emplace_back(time, count += change);
   return live;
+}
+
+std::vector<TimeOfWorkers> times_by_workers(const Journal& journal) {
+  const auto live = live_workers(occupants_of(journal));
+  const Seconds end = end_of_training(journal);
+  std::map<int, TimeOfWorkers> by_count;
+  for (std::size_t i = 0; i < live.size() && live[i].first < end; ++i) {
+    const Seconds until = i + 1 < live.size() ? std::min(live[i + 1].first, end) : end;
+    by_count[live[i].second].time += until - live[i].first;
+  }
+  for (const StepRecord& step : journal.steps) {
+    // A step that ends as the number changes was done with the number before.
+    const auto change =
+        std::ranges::lower_bound(live, step.start + step.duration(), {}, &std::pair<Seconds, int>::first);
+    if (change != live.begin()) by_count[std::prev(change)->second].samples += step.samples;
+  }
+  std::vector<TimeOfWorkers> times;
+  for (auto& [workers, time] : by_count) {
+    time.workers = workers;
+    times.push_back(time);
+  }
+  return times;
 }
 
 std::vector<std::pair<Seconds, Seconds>> absences(const std::vector<Occupant>& occupants, int slot,

@@ -40,6 +40,9 @@ std::vector<Rank> ranks_of_slots(const RunInfo& info);
 /// How many workers have a machine, from each of these times on; in the order of time.
 std::vector<std::pair<Seconds, int>> live_workers(const std::vector<Occupant>& occupants);
 
+/// By the number of workers, until the last step has ended.
+std::vector<TimeOfWorkers> times_by_workers(const Journal& journal);
+
 /// Times in which the slot has no worker with a machine, from its first worker until `end`, in the order of
 /// time.
 std::vector<std::pair<Seconds, Seconds>> absences(const std::vector<Occupant>& occupants, int slot,

@@ -175,6 +175,8 @@ struct MembershipRecord {
   std::int64_t view = 0;   ///< number of the view of the members: changes of their set so far
   /// Roles on the machine: "worker", "cache-node", "server and steward"; empty: the row is about all.
   std::string role = {};
+  std::string region = {};  ///< of the host; in files alone, see with_places()
+  std::string zone = {};    ///< the same
 };
 
 /// The state of the GPU of a rank at one moment, as the driver reports it, in measurements only: one row of

@@ -15,6 +15,7 @@
 #include "workloads/records/csv_columns.hpp"
 #include "workloads/records/format.hpp"
 #include "workloads/records/jobs_summary.hpp"
+#include "workloads/records/membership_file.hpp"
 #include "workloads/records/run_fields.hpp"
 #include "workloads/records/summary.hpp"
 #include "workloads/records/summary_fields.hpp"
@@ -48,6 +49,14 @@ using nlohmann::json;
 constexpr const char* incomplete_mark = "INCOMPLETE";
 constexpr const char* not_finished = "The run that writes this directory has not finished.\n";
 constexpr const char* being_replaced = "its results were being replaced\n";
+
+template <class Record>
+std::string csv_of(const std::vector<Record>& records, const RunInfo&) {
+  return to_csv(records);
+}
+std::string csv_of(const std::vector<MembershipRecord>& changes, const RunInfo& info) {
+  return to_csv(with_places(changes, info.places));
+}
 
 void write_file(const fs::path& path, const std::string& text) {
   std::ofstream file(path, std::ios::binary);
@@ -218,7 +227,7 @@ void write_results(const std::string& path, const RunInfo& info, const Journal& 
     if (is_optional && records.empty()) return;
     // They grow with the epochs; the figures that follow from them are in summary.json.
     if (static_cast<const void*>(&records) == &journal.deliveries && journal.requests.empty()) return;
-    const std::string text = to_csv(records);
+    const std::string text = csv_of(records, info);
     lines[file] = lines_in(text);
     write_file(directory / file, text);
   });

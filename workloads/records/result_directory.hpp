@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "policies/vocabulary/money.hpp"
+#include "policies/vocabulary/occupants.hpp"
 #include "workloads/experiment/experiment.hpp"
 #include "workloads/records/jobs_summary.hpp"
 #include "workloads/records/launches.hpp"
@@ -48,6 +49,12 @@ struct MachinePrice {
   std::string date{};         ///< of the price; empty: not known
 };
 
+/// Where a host is, as the platform file says; empty: it does not.
+struct HostPlace {
+  std::string region{};  ///< property region or tandem:region, or that of the offer
+  std::string zone{};    ///< property tandem:zone
+};
+
 /// run.json: everything needed to repeat the run.
 struct RunInfo {
   static constexpr int schema_version = 7;
@@ -79,6 +86,9 @@ struct RunInfo {
   std::vector<LaunchRecord> generations;
   /// Of each worker's slot, where machines may depart: machines of equal zones fall together. Else empty.
   std::vector<std::size_t> zones;
+  std::vector<SlotMachine> slot_machines;  ///< of each, if the provisioning policy asks; else empty
+  /// The same, by host: those of which the platform says where they are.
+  std::map<std::string, HostPlace> places;
   std::vector<MachinePrice> prices;  ///< of the machines of the job that have one
   /// Of the machines whose loss stops the job, by slot: the "model" and its "options". Null: not known.
   nlohmann::json lifetimes;

@@ -43,6 +43,13 @@ struct Fields<LaunchRecord> {
 };
 
 template <>
+struct Fields<SlotMachine> {
+  static void visit(auto& m, auto&& field) {
+    fields(field, "price_per_hour", m.price_per_hour, "speed", m.speed, "stays", m.stays);
+  }
+};
+
+template <>
 struct Fields<MachinePrice> {
   static void visit(auto& p, auto&& field) {
     fields(field, "machine", p.machine, "hosts", p.hosts, "price_per_hour", p.per_hour, "billing_step_s",
@@ -51,6 +58,11 @@ struct Fields<MachinePrice> {
     field("offer", p.offer, Key::optional);
     field("date", p.date, Key::optional);
   }
+};
+
+template <>
+struct Fields<HostPlace> {
+  static void visit(auto& p, auto&& field) { fields(field, "region", p.region, "zone", p.zone); }
 };
 
 template <>
@@ -72,6 +84,8 @@ struct Fields<RunInfo> {
     field("resumed", i.resumed, Key::added);
     field("generations", i.generations, Key::nullable);
     field("zones", i.zones, Key::optional);
+    field("slot_machines", i.slot_machines, Key::optional);
+    field("places", i.places, Key::optional);
     field("lifetimes", i.lifetimes, Key::optional);
     field("prices", i.prices, Key::optional);
   }

@@ -17,6 +17,7 @@
 #include "workloads/records/data_figures.hpp"
 #include "workloads/records/gpu_figures.hpp"
 #include "workloads/records/metrics.hpp"
+#include "workloads/records/occupants.hpp"
 #include "workloads/records/phase_order.hpp"
 #include "workloads/records/result_directory.hpp"
 
@@ -286,6 +287,7 @@ MembershipSummary membership_of(const RunInfo& info, const Journal& journal, con
                                .counted_rounds = journal.counted_rounds,
                                .accepted_samples = journal.accepted_samples,
                                .discarded_messages = journal.discarded_messages};
+  if (auto times = times_by_workers(journal); times.size() > 1) membership.by_workers = std::move(times);
   if (samples.lost_is_known) membership.lost_samples = samples.lost;
   if (!info.generations.empty() && info.experiment.continuation() != Continuation::restart_on_departure)
     membership.done_again_samples = samples.done_again;

@@ -129,6 +129,13 @@ struct ReachedAccuracy {
   double checkpoint_time_s = 0, time_s = 0;
 };
 
+/// The times in which so many workers had a machine, together.
+struct TimeOfWorkers {
+  int workers = 0;
+  Seconds time{};
+  std::int64_t samples = 0;  ///< of steps that ended then
+};
+
 struct MembershipSummary {
   std::int64_t departures = 0, warned = 0, requested = 0, refused = 0, joined = 0;
   std::optional<std::int64_t> lost_samples{};  ///< none: not known
@@ -137,6 +144,7 @@ struct MembershipSummary {
   std::map<std::string, std::int64_t> other_roles{};
   /// Where workers recover in place and the job has started again; none within: not known.
   std::optional<std::optional<std::int64_t>> done_again_samples{};
+  std::vector<TimeOfWorkers> by_workers{};  ///< empty: the number of workers never changed
   std::int64_t counted_rounds = 0, accepted_samples = 0, discarded_messages = 0;
 };
 

@@ -120,6 +120,13 @@ struct Fields<ReachedAccuracy> {
 };
 
 template <>
+struct Fields<TimeOfWorkers> {
+  static void visit(auto& w, auto&& field) {
+    fields(field, "workers", w.workers, "time_s", w.time, "samples", w.samples);
+  }
+};
+
+template <>
 struct Fields<MembershipSummary> {
   static void visit(auto& m, auto&& field) {
     fields(field, "departures", m.departures, "warned", m.warned, "requested", m.requested, "refused",
@@ -128,6 +135,7 @@ struct Fields<MembershipSummary> {
     field("other_departures", m.other_departures, Key::optional);
     field("other_roles", m.other_roles, Key::optional);
     field("done_again_samples", m.done_again_samples, Key::optional);
+    field("by_workers", m.by_workers, Key::optional);
     visit_membership_figures(m, field);
   }
 };

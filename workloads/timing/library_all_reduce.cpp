@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "policies/collectives/nccl.hpp"
+#include "policies/vocabulary/check.hpp"
 #include "workloads/cost/all_reduce_fit.hpp"
 
 namespace tandem {
@@ -97,24 +98,42 @@ bool LibraryAllReduceCost::is_nccl(std::span<const Rank> members) const {
 }
 
 LibraryAllReduceCost::Guess LibraryAllReduceCost::guess_nccl(std::span<const Rank> members, Bytes size) {
-  const int ranks = static_cast<int>(members.size());
-  const auto ring_s = [&](std::int64_t elements) {
-    AllReduceSetting setting = all_reduce_setting(job_, members, {elements});
-    setting.collective = "ring";
-    return plan_and_price(setting, network_).time;
-  };
-  const Seconds all = ring_s(size.count() / static_cast<std::int64_t>(sizeof(float)));
-  // Of one element for each rank: hardly more than the latencies.
-  const Seconds latencies = std::min(all, ring_s(ranks));
-  const collectives::RingTime step_by_step{all - latencies, latencies};
-  const Seconds ring = collectives::nccl_ring(ranks, step_by_step);
-  collectives::NcclTime chosen = collectives::nccl_all_reduce(ranks, step_by_step);
+  AllReduceSetting setting =
+      all_reduce_setting(job_, members, {size.count() / static_cast<std::int64_t>(sizeof(float))});
+  setting.collective = "ring";
+  const auto [plan, time] = plan_and_price(setting, network_);
+  collectives::RingCost cost{.transfers = {}, .hops = latencies_around(setting.hosts, plan.workers.order)};
+  // Each step of the schedule waits for its slowest message.
+  const double steps = 2.0 * (static_cast<double>(members.size()) - 1);
+  cost.transfers = std::max(Seconds(0), time - *std::ranges::max_element(cost.hops) * steps);
+  const Seconds ring = collectives::nccl_ring(cost);
+  collectives::NcclTime chosen = collectives::nccl_all_reduce(cost);
   const LibraryAlgorithm given = job_.spec().experiment.physics.all_reduce;
   if (given == LibraryAlgorithm::ring) chosen = {"ring", ring};
-  if (given == LibraryAlgorithm::tree) chosen = {"tree", collectives::nccl_tree(ranks, step_by_step)};
+  if (given == LibraryAlgorithm::tree) chosen = {"tree", collectives::nccl_tree(cost)};
   guessed_as_.insert(chosen.algorithm);
   guessed_nccl_ = true;
   return {.time = chosen.time, .ring = ring};
+}
+
+std::vector<Seconds> LibraryAllReduceCost::latencies_around(const std::vector<std::string>& hosts,
+                                                            const std::vector<int>& order) const {
+  const auto place_of = [&](int worker) {
+    const auto found = std::ranges::find(network_.hosts, hosts[static_cast<std::size_t>(worker)]);
+    TANDEM_CHECK(found != network_.hosts.end(), "worker", worker);
+    return static_cast<std::size_t>(found - network_.hosts.begin());
+  };
+  std::vector<Seconds> latencies;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    if (network_.routes.empty()) {
+      latencies.push_back(network_.typical.latency);
+      continue;
+    }
+    const std::size_t from = place_of(order[i]), to = place_of(order[(i + 1) % order.size()]);
+    const auto& route = network_.routes[from * network_.hosts.size() + to];
+    latencies.push_back(route ? route->latency : network_.typical.latency);
+  }
+  return latencies;
 }
 
 const LibraryAllReduceCost::Guess& LibraryAllReduceCost::guess(std::span<const Rank> members, Bytes size) {

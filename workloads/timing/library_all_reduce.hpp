@@ -47,6 +47,9 @@ class LibraryAllReduceCost {
   };
   const Guess& guess(std::span<const Rank> members, Bytes size);
   Guess guess_nccl(std::span<const Rank> members, Bytes size);
+  /// Of a message from each worker to the next one of the order, the last to the first.
+  std::vector<Seconds> latencies_around(const std::vector<std::string>& hosts,
+                                        const std::vector<int>& order) const;
   bool is_nccl(std::span<const Rank> members) const;
   std::optional<Time> fitted(int ranks, Bytes size);
 

@@ -60,7 +60,7 @@ CollectiveKind collective_of(std::int64_t communication) {
     case 2:
     case 3:
       return Kind::all_gather;
-    case 5:
+    case ChakraNode::broadcast:
       return Kind::broadcast;
     case 6:
       return Kind::all_to_all;

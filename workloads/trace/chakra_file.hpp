@@ -19,7 +19,7 @@ inline constexpr Nanoseconds longest_chakra_time = Nanoseconds{86'400} * 1'000'0
 /// What a node of Chakra says about a data-parallel job.
 struct ChakraNode {
   enum class Type : std::uint32_t { computation = 4, send = 5, receive = 6, collective = 7 };
-  static constexpr std::int64_t all_reduce = 0;  ///< a value of `communication`
+  static constexpr std::int64_t all_reduce = 0, broadcast = 5;  ///< values of `communication`
 
   std::uint64_t id = 0;
   std::string name;

@@ -130,6 +130,25 @@ bool are_equal(const std::vector<Bucket>& a, const std::vector<Bucket>& b) {
       [](const Bucket& one) { return one.collective.elements; });
 }
 
+BufferFindings buffers_of(const RankFindings& findings) {
+  std::vector<BufferFindings> by_step(findings.steps.size());
+  for (const auto& one : findings.collectives) {
+    if (one.kind != CollectiveKind::broadcast || !one.step || one.in_backward) continue;
+    BufferFindings& step = by_step[*one.step];
+    step.bytes += one.bytes();
+    if (one.kernel) step.time += one.kernel->duration();
+  }
+  const bool has_inner = std::ranges::any_of(findings.steps, &StepFindings::is_inner);
+  std::vector<Nanoseconds> times;
+  std::vector<std::int64_t> bytes;
+  for (std::size_t i = 0; i < by_step.size(); ++i) {
+    if (has_inner && !findings.steps[i].is_inner) continue;
+    times.push_back(by_step[i].time);
+    bytes.push_back(by_step[i].bytes);
+  }
+  return {median(std::move(bytes)), median(std::move(times))};
+}
+
 /// The buckets of the last step that has some, over all steps with the same ones: gradient accumulation
 /// leaves steps without, and DDP's first step has one bucket.
 void summarise_buckets(RankFindings& findings) {
@@ -187,6 +206,7 @@ RankFindings analyse(const Trace& trace) {
   findings.steps = steps_of(trace, steps, times, std::move(phases), findings.collectives);
   findings.summary = summary_of(findings.steps);
   summarise_buckets(findings);
+  findings.buffers = buffers_of(findings);
   findings.delays = launch_delays(trace);
   findings.compute_streams = compute_streams(trace);
   findings.slowdown = overlap_slowdown(trace, steps, times);

@@ -48,6 +48,12 @@ struct BucketFindings {
   std::vector<Shape> gradients;         ///< from an execution trace; empty: not known
 };
 
+/// What DDP sends from its first rank to all before a forward pass.
+struct BufferFindings {
+  std::int64_t bytes = 0;  ///< 0 where the trace lacks the sizes
+  Nanoseconds time = 0;    ///< of the broadcasts on the GPU, with waiting
+};
+
 /// Windows: of the steps that count, which are the inner ones, or all where there are none. Phases: of all
 /// steps that launch something.
 struct StepSummary {
@@ -68,6 +74,7 @@ struct RankFindings {
   StepSummary summary;
   std::vector<BucketFindings> buckets;
   bool has_equal_buckets = true;  ///< in all steps that have buckets
+  BufferFindings buffers;         ///< medians of the steps that count
   std::vector<Collective> collectives;
   LaunchDelays delays;
   std::size_t compute_streams = 0;

@@ -150,6 +150,7 @@ TracedJob traced_job(const JobDescription& job, std::optional<Nanoseconds> step_
   for (std::size_t i = 0; i < ready.size(); ++i)
     traced.buckets.push_back({job.buckets[i].elements, ready[i], 0, job.buckets[i].gradients});
   traced.dtype = job.buckets.back().dtype;
+  traced.buffers = job.broadcast_bytes;
   traced.backward = end - traced.forward;
   traced.update = step_time ? given - end : job.update.value_or(0);
   traced.step = end + traced.update;

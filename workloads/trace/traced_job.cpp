@@ -60,6 +60,7 @@ TracedJob traced_job(const RankFindings& findings, std::optional<Nanoseconds> st
   TracedJob job;
   job.spread = spread_of(findings);
   job.samples = samples_of(findings);
+  job.buffers = findings.buffers.bytes;
   if (findings.slowdown) job.slowdown = std::max(1.0, findings.slowdown->factor);
   const Nanoseconds work = summary.forward + summary.backward + summary.optimizer + summary.parts.memory;
   job.step = summary.window.value_or(longest_window(findings).value_or(work));
@@ -88,10 +89,14 @@ TracedJob traced_job(const RankFindings& findings, std::optional<Nanoseconds> st
     job.update = std::max<Nanoseconds>(0, job.step - job.forward - job.backward);
     return job;
   }
-  // What the last all-reduce takes is no part of the step of one GPU.
+  // What the last all-reduce takes is no part of the step of one GPU, nor is waiting for buffers.
   const Nanoseconds exposed = end_of_exchange(findings.buckets.back()) - findings.buckets.back().ready;
-  const Nanoseconds alone = std::max(job.step - exposed, work);
-  job.forward = std::max<Nanoseconds>(1, job.buckets.front().ready - findings.buckets.front().computation);
+  const Nanoseconds until_backward = job.buckets.front().ready - findings.buckets.front().computation;
+  const Nanoseconds waited =
+      std::clamp<Nanoseconds>(until_backward - summary.forward, 0, findings.buffers.time);
+  const Nanoseconds alone = std::max(job.step - exposed - waited, work);
+  for (TracedBucket& bucket : job.buckets) bucket.ready -= waited;
+  job.forward = std::max<Nanoseconds>(1, until_backward - waited);
   job.update = std::max<Nanoseconds>(0, alone - job.buckets.back().ready);
   return job;
 }

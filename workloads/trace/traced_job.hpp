@@ -23,6 +23,7 @@ struct TracedJob {
   Nanoseconds forward = 0;  ///< all before the backward pass
   std::vector<TracedBucket> buckets;
   std::string dtype;                ///< of the buckets on the wire; "Float"
+  std::int64_t buffers = 0;         ///< bytes that the first rank sends to all before the forward pass
   Nanoseconds backward = 0;         ///< where there are no buckets
   Nanoseconds update = 0;           ///< after the last bucket and its exchange: optimiser, copies, idle time
   Nanoseconds host = 0;             ///< of a launch-bound job: in which the processor launches a step

@@ -430,7 +430,8 @@ Catalog<Factory>::Entry icache() {
                  return std::make_unique<ICache>(setting);
                },
                .needs = {.manifest = true, .importance = true, .idle = true},
-               .replaces = true},
+               .replaces = true,
+               .loaders = 4},
       .aliases = {"isa"}};
 }
 

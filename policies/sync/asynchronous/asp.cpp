@@ -7,11 +7,13 @@
 namespace tandem::sync {
 
 Algorithm asp() {
+  Factory make = gradients_answered_at_once<ArrivalServer>();
+  make.decides_by_part = true;
   return {.name = "asp",
           .summary = "asynchronous: each gradient is applied on arrival, no worker waits",
           .paper = "Dean et al., NIPS 2012",
           .options = {},
-          .make = gradients_answered_at_once<ArrivalServer>()};
+          .make = make};
 }
 
 }  // namespace tandem::sync

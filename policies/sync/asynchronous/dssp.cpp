@@ -12,6 +12,7 @@
 #include "policies/sync/asynchronous/algorithms.hpp"
 #include "policies/sync/common/clocks.hpp"
 #include "policies/sync/common/entry_parts.hpp"
+#include "policies/sync/common/present_workers.hpp"
 #include "policies/sync/common/push_server.hpp"
 
 namespace tandem::sync {
@@ -23,6 +24,8 @@ class DsspServer final : public PushServer {
   explicit DsspServer(const Setting& setting)
       : clocks_(setting.workers),
         workers_(static_cast<std::size_t>(setting.workers)),
+        averages_(setting.options.boolean("average")),
+        present_(setting.workers),
         lower_(setting.options.integer("lower")),
         upper_(setting.options.integer("upper")) {
     if (lower_ > upper_)
@@ -30,8 +33,9 @@ class DsspServer final : public PushServer {
   }
 
   void on_push(const Push& event, ServerDecisions& decisions) override {
+    present_.on_push(event);
     decisions.emplace_back(Accept{event.worker});
-    decisions.emplace_back(Apply{});
+    decisions.emplace_back(Apply{averages_ ? present_.share() : 1.0});
     clocks_.complete_step(event.worker);
     Worker& one = at(event.worker);
     one.pushed_before = one.pushed;
@@ -44,10 +48,15 @@ class DsspServer final : public PushServer {
     clocks_.leave(event.worker);
     at(event.worker) = {};
     clocks_.release_within(lower_, decisions);
+    present_.leave(event.worker);
   }
-  void on_joined(const Joined& event, ServerDecisions&) override { clocks_.join(event.worker); }
+  void on_joined(const Joined& event, ServerDecisions&) override {
+    clocks_.join(event.worker);
+    present_.join(event.worker);
+  }
   void serialise(PolicyState& state) override {
     clocks_.serialise(state);
+    present_.serialise(state);
     state.column("credit", workers_, &Worker::credit);
     state.column("pushes", workers_, &Worker::pushes);
     state.column("pushed", workers_, &Worker::pushed);
@@ -104,6 +113,8 @@ class DsspServer final : public PushServer {
 
   Clocks clocks_;
   std::vector<Worker> workers_;
+  bool averages_;  ///< each push counts 1 over the workers present
+  PresentWorkers present_;
   std::int64_t lower_;
   std::int64_t upper_;
 };
@@ -124,8 +135,9 @@ Algorithm dssp() {
                        .summary = "most steps ahead that the controller allows; default not from the paper",
                        .default_value = std::int64_t{15},
                        .minimum = 0,
-                       .maximum = 1000}},
-          .make = gradients_by_arrival<DsspServer>(by_clocks())};
+                       .maximum = 1000},
+                      average_option()},
+          .make = gradients_applied_at_once<DsspServer>(by_clocks())};
 }
 
 }  // namespace tandem::sync

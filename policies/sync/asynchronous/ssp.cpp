@@ -51,10 +51,8 @@ Algorithm ssp() {
                    .summary = "s: steps that a worker may be ahead of the slowest and still start another",
                    .default_value = std::int64_t{0},
                    .minimum = 0},
-                  {.name = "average",
-                   .summary = "divide each push by the number of workers present, as in ConSGD",
-                   .default_value = false}},
-      .make = gradients_by_arrival<SspServer>(by_clocks())};
+                  average_option()},
+      .make = gradients_applied_at_once<SspServer>(by_clocks())};
 }
 
 }  // namespace tandem::sync

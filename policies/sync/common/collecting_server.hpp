@@ -2,6 +2,7 @@
 // worker. A fixed number of them makes one update. Gradients of older models are dropped. Every push is
 // answered immediately, so no worker waits. The answer to a gradient of the current model that makes no
 // update is without the model. The weight of a gradient is the number of its samples, as in BSP and K-sync.
+// With `cancel`, an update stops the steps on the model before it.
 #pragma once
 
 #include <string>
@@ -15,14 +16,16 @@ namespace tandem::sync {
 class CollectingServer : public PushServer {
  public:
   /// `gradients`: the number of gradients of one model version for an update.
-  explicit CollectingServer(std::int64_t gradients) : wanted_(gradients) {}
+  CollectingServer(std::int64_t gradients, const Options& options)
+      : wanted_(gradients), cancels_(options.boolean("cancel")) {}
 
   void on_push(const Push& event, ServerDecisions& decisions) override {
-    if (event.version < version_) return drop(event, decisions);
+    if (event.version < version_ || event.cancelled) return drop(event, decisions);
     decisions.emplace_back(Accept{event.worker, weight_of("samples", event)});
     if (++collected_ == wanted_) {
-      decisions.emplace_back(Apply{});
       ++version_;
+      if (cancels_) decisions.emplace_back(Cancel{version_});
+      decisions.emplace_back(Apply{});
       collected_ = 0;
     }
     decisions.emplace_back(Reply{event.worker});
@@ -36,6 +39,7 @@ class CollectingServer : public PushServer {
 
  private:
   std::int64_t wanted_;
+  bool cancels_;
   std::int64_t collected_ = 0;
   int version_ = 0;
 };

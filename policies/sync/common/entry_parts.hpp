@@ -57,11 +57,31 @@ Factory gradients_by_arrival(Membership membership) {
           .membership = std::move(membership)};
 }
 
+/// The same, if each push is applied at once, and all alike.
+template <class Server>
+Factory gradients_applied_at_once(Membership membership) {
+  Factory make = gradients_by_arrival<Server>(std::move(membership));
+  make.decides_by_part = true;
+  return make;
+}
+
 /// The same, and every push is answered at once.
 template <class Server>
 Factory gradients_answered_at_once() {
   Factory make = gradients_by_arrival<Server>(without_notice());
   make.is_free_running = true;
+  return make;
+}
+
+/// Stops steps whose gradients would be dropped.
+inline OptionSpec cancel_option() {
+  return {.name = "cancel",
+          .summary = "stop the steps whose gradients would be dropped, instead of finishing them",
+          .default_value = false};
+}
+/// The same factory for an algorithm that has a cancel_option.
+inline Factory with_cancel(Factory make) {
+  make.cancels = [](const Options& options) { return options.boolean("cancel"); };
   return make;
 }
 

@@ -9,6 +9,13 @@
 
 namespace tandem::sync {
 
+/// The option of algorithms that apply pushes on arrival, as a whole or by that share.
+inline OptionSpec average_option() {
+  return {.name = "average",
+          .summary = "divide each push by the number of workers present, as in ConSGD",
+          .default_value = false};
+}
+
 class PresentWorkers {
  public:
   explicit PresentWorkers(int workers) : present_(static_cast<std::size_t>(workers), true) { count_all(); }

@@ -15,7 +15,7 @@ class PushServer : public ServerPolicy {
   void on_joined(const Joined&, ServerDecisions&) override {}
 };
 
-/// Drops a push of an old model, and sends its worker the current one.
+/// Drops a push of an old model, or one of a cancelled step, and sends its worker the current one.
 inline void drop(const Push& event, ServerDecisions& decisions) {
   decisions.emplace_back(Discard{event.worker});
   decisions.emplace_back(Reply{event.worker});

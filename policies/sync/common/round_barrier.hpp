@@ -82,7 +82,9 @@ class BasicBarrier {
   bool has_newcomers() const { return !newcomers_.empty(); }
   /// A model of this version is older than that of the round.
   bool is_late(int version) const { return version < version_; }
-  /// Drops a late push; its worker continues from the current model.
+  /// The version of the model that ends this round.
+  int next_version() const { return version_ + 1; }
+  /// Drops a push that is late, or of a cancelled step; its worker continues from the current model.
   void drop_late(const Push& event, ServerDecisions& decisions) {
     drop(event, decisions);
     if (is_active(event.worker) && !expects(event.worker)) expect_if_early(event.worker);

@@ -20,7 +20,8 @@ int first_steps(const Setting& setting) { return static_cast<int>(setting.option
 
 class AdaCommWorker final : public LocalStepsWorker {
  public:
-  explicit AdaCommWorker(const Setting& setting) : LocalStepsWorker(first_steps(setting)) {}
+  explicit AdaCommWorker(const Setting& setting)
+      : LocalStepsWorker(first_steps(setting), setting.options.text("weights")) {}
 };
 
 class AdaCommServer final : public PushServer {
@@ -157,6 +158,7 @@ Algorithm adacomm() {
                .make_server = make_server<AdaCommServer>,
                .coordinated = true,
                .uses_losses = true,
+               .decides_by_part = true,
                .membership = {Membership::Bears::departures_and_arrivals,
                               by_rounds().how + "; its first round has the first number of steps", true}}};
 }

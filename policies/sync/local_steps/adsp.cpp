@@ -13,8 +13,12 @@
 namespace tandem::sync {
 namespace {
 
-/// The number of commits in a period. A search adds one after each period in which the loss fell faster than
-/// in the period before, and ends when it did not; it starts again every `search_every` periods.
+/// The number of commits in a period. A search adds one after each period with a larger reward than the
+/// period before, and ends at one without; it starts again every `search_every` periods.
+///
+/// A loss falls the more slowly the lower it is, whatever the number of commits, so falls of different
+/// periods do not compare. A loss l = 1 / (a t + b), as in the paper but for a constant, falls by a l^2 per
+/// second: the reward of a period is its a, the fall that it would have at any common loss.
 class CommitRate {
  public:
   CommitRate(std::int64_t commits, std::int64_t search_every)
@@ -31,26 +35,26 @@ class CommitRate {
     state.value("pushes", pushes_);
     state.value("losses", losses_);
     state.value("last_loss", last_loss_);
-    state.value("last_fall", last_fall_);
+    state.value("last_reward", last_reward_);
     state.value("searching", searching_);
   }
   void end_period() {
     const double loss = pushes_ > 0 ? losses_ / static_cast<double>(pushes_) : last_loss_;
-    const double fall = last_loss_ - loss;
+    const double reward = 1.0 / loss - 1.0 / last_loss_;  // periods are equally long
     losses_ = 0.0;
     pushes_ = 0;
     last_loss_ = loss;
     ++periods_;
     // The first period cannot be compared with another; without a loss there is no criterion.
-    if (search_every_ == 0 || periods_ == 1 || std::isnan(fall)) return;
+    if (search_every_ == 0 || periods_ == 1 || !std::isfinite(reward)) return;
     if (searching_) {
-      searching_ = fall > last_fall_;
+      searching_ = reward > last_reward_;
       commits_ += searching_ ? 1 : -1;
     } else if ((periods_ - 2) % search_every_ == 0) {
       searching_ = true;
       ++commits_;
     }
-    last_fall_ = fall;
+    last_reward_ = reward;
   }
 
  private:
@@ -60,7 +64,7 @@ class CommitRate {
   std::int64_t pushes_ = 0;  ///< in this period
   double losses_ = 0.0;      ///< sum over these pushes
   double last_loss_ = 0.0;   ///< mean over the last period
-  double last_fall_ = 0.0;
+  double last_reward_ = 0.0;
   bool searching_ = false;
 };
 
@@ -164,7 +168,7 @@ Algorithm adsp() {
                    .minimum = 1},
                   {.name = "search_every",
                    .summary = "periods between searches for the number of commits with which the loss falls "
-                              "fastest; 0: never; default not from the paper",
+                              "fastest, compared at equal loss; 0: never; default not from the paper",
                    .default_value = std::int64_t{10},
                    .minimum = 0},
                   {.name = "scale",

@@ -3,10 +3,11 @@
 // time; then all workers average the changes of their models. A coordinator (the first server, or a rank of
 // its own over an all-reduce) notifies each worker when it should exchange.
 //
-// "esync-published" asks after each local step and waits for the answer. It differs from the published code
-// where that is defective: workers report durations, never readings of their own clocks; the coordinator uses
-// the time at which a report arrived; the first round is one step each, which measures the durations; and a
-// worker that left is no longer the slowest.
+// "esync-published" asks before each local step and waits for the answer, which before the first one is
+// always no; the durations that it reports are without the loading of samples. It differs from the published
+// code where that is defective: workers report durations, never readings of their own clocks; the coordinator
+// uses the time at which a report arrived; the first round is one step each, which measures the durations;
+// and a worker that left is no longer the slowest.
 //
 // "esync" improves on it. A worker reports as a step begins, and by the end of the step it knows whether that
 // step is the last (no answer means that it is not), so asking takes no time. And the pace includes the time
@@ -22,11 +23,13 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "policies/sync/common/entry_parts.hpp"
 #include "policies/sync/common/round_barrier.hpp"
 #include "policies/sync/common/weights.hpp"
 #include "policies/sync/local_steps/algorithms.hpp"
+#include "policies/sync/local_steps/outer_momentum.hpp"
 
 namespace tandem::sync {
 namespace {
@@ -38,39 +41,27 @@ class EsyncWorker final : public WorkerPolicy {
   explicit EsyncWorker(const Setting& setting)
       : ahead_(asks_ahead(setting)),
         max_local_steps_(static_cast<int>(setting.options.integer("max_local_steps"))),
-        weights_(setting.options.text("weights")) {}
+        weight_(setting.options.text("weights")) {}
 
   /// A worker that asks after its steps reports only that its round begins, once it has the new model.
   bool reports(const StepBegin& event) override { return ahead_ || event.local_steps == 0; }
+  bool waits(const StepBegin&) override { return !ahead_; }
   WorkerDecision on_step_done(const StepDone& event) override {
-    if (event.local_steps == 1) samples_ = 0;
-    samples_ += event.samples;
-    local_steps_ = event.local_steps;
+    weight_.add(event);
     if (!ahead_) return Ask{};
-    if (!event.coordinator_answer.value_or(false) && local_steps_ < max_local_steps_) return Continue{};
-    return exchange();
+    if (!event.coordinator_answer.value_or(false) && event.local_steps < max_local_steps_) return Continue{};
+    return weight_.exchange();
   }
   WorkerDecision on_answer(const Answer& event) override {
     if (!event.ready) return Continue{};
-    return exchange();
+    return weight_.exchange();
   }
-  void serialise(PolicyState& state) override {
-    state.value("samples", samples_);
-    state.value("local_steps", local_steps_);
-  }
+  void serialise(PolicyState& state) override { weight_.serialise(state); }
 
  private:
-  Exchange exchange() const {
-    Exchange exchange{Payload::change};
-    if (weights_ != "uniform") exchange.weight = weight_of(weights_, samples_, local_steps_);
-    return exchange;
-  }
-
   bool ahead_;
   int max_local_steps_;
-  std::string weights_;
-  int samples_ = 0;      ///< in this round
-  int local_steps_ = 0;  ///< in this round
+  RoundWeight weight_;
 };
 
 class EsyncServer final : public ServerPolicy {
@@ -285,68 +276,79 @@ struct Defaults {
   std::string query;
   bool communication_aware;
   double epsilon_s;
+  bool excludes_loading;
 };
 
+std::vector<OptionSpec> options_with(const Defaults& defaults) {
+  std::vector<OptionSpec> options = {
+      {.name = "query",
+       .summary = "ahead: report as a step begins and do not wait; blocking: ask before each step "
+                  "and wait, as published",
+       .default_value = defaults.query,
+       .choices = {"ahead", "blocking"}},
+      {.name = "communication_aware",
+       .summary = "include a worker's measured exchange time in its prediction; published: no",
+       .default_value = defaults.communication_aware},
+      {.name = "epsilon_s",
+       .summary = "margin in seconds by which a step must end before that of the slowest worker",
+       .default_value = defaults.epsilon_s,
+       .minimum = 0.0},
+      {.name = "epsilon_share",
+       .summary = "further margin, as a share of the slowest worker's step; added to epsilon_s",
+       .default_value = 0.0,
+       .minimum = 0.0,
+       .maximum = 1.0},
+      {.name = "smoothing",
+       .summary = "weight of the newest duration; 1: only the newest, as published",
+       .default_value = 1.0,
+       .minimum = 0.01,
+       .maximum = 1.0},
+      {.name = "slowest_steps",
+       .summary = "local steps of the slowest worker in a round; 1, as published",
+       .default_value = std::int64_t{1},
+       .minimum = 1,
+       .maximum = 1000000},
+      {.name = "max_local_steps",
+       .summary = "largest number of local steps in a round",
+       .default_value = std::int64_t{1000},
+       .minimum = 1},
+      weights_option()};
+  for (OptionSpec& outer : outer_step_options({})) options.push_back(std::move(outer));
+  return options;
+}
+
 Algorithm variant(const std::string& name, const std::string& summary, const Defaults& defaults) {
-  return {
-      .name = name,
-      .summary = summary,
-      .paper = "Li et al., IEEE Transactions on Services Computing 15(4), 2022",
-      .options = {{.name = "query",
-                   .summary = "ahead: report as a step begins and do not wait; blocking: ask after each step "
-                              "and wait, as published",
-                   .default_value = defaults.query,
-                   .choices = {"ahead", "blocking"}},
-                  {.name = "communication_aware",
-                   .summary = "include a worker's measured exchange time in its prediction; published: no",
-                   .default_value = defaults.communication_aware},
-                  {.name = "epsilon_s",
-                   .summary = "margin in seconds by which a step must end before that of the slowest worker",
-                   .default_value = defaults.epsilon_s,
-                   .minimum = 0.0},
-                  {.name = "epsilon_share",
-                   .summary = "further margin, as a share of the slowest worker's step; added to epsilon_s",
-                   .default_value = 0.0,
-                   .minimum = 0.0,
-                   .maximum = 1.0},
-                  {.name = "smoothing",
-                   .summary = "weight of the newest duration; 1: only the newest, as published",
-                   .default_value = 1.0,
-                   .minimum = 0.01,
-                   .maximum = 1.0},
-                  {.name = "slowest_steps",
-                   .summary = "local steps of the slowest worker in a round; 1, as published",
-                   .default_value = std::int64_t{1},
-                   .minimum = 1,
-                   .maximum = 1000000},
-                  {.name = "max_local_steps",
-                   .summary = "largest number of local steps in a round",
-                   .default_value = std::int64_t{1000},
-                   .minimum = 1},
-                  weights_option()},
-      .make = {.payload = Payload::change,
-               .routes = {Route::server, Route::all_reduce},
-               .timing_driven = true,
-               .steps_per_round = varying_steps,
-               .make_worker = make_worker<EsyncWorker>,
-               .make_server = make_server<EsyncServer>,
-               .coordinated = true,
-               .membership = {Membership::Bears::departures_and_arrivals,
-                              by_rounds().how + "; its first step measures its duration", true}}};
+  return {.name = name,
+          .summary = summary,
+          .paper = "Li et al., IEEE Transactions on Services Computing 15(4), 2022",
+          .options = options_with(defaults),
+          .make = {.payload = Payload::change,
+                   .routes = {Route::server, Route::all_reduce},
+                   .timing_driven = true,
+                   .steps_per_round = varying_steps,
+                   .make_worker = make_worker<EsyncWorker>,
+                   .make_server = make_server<EsyncServer>,
+                   .update_rule = outer_update,
+                   .coordinated = true,
+                   .decides_by_part = true,
+                   .excludes_loading = defaults.excludes_loading,
+                   .membership = {Membership::Bears::departures_and_arrivals,
+                                  by_rounds().how + "; its first step measures its duration", true}}};
 }
 
 }  // namespace
 
 Algorithm esync() {
-  return variant("esync",
-                 "fast workers take several local steps while the slowest takes one, then all average",
-                 {.query = "ahead", .communication_aware = true, .epsilon_s = 0.0});
+  return variant(
+      "esync", "fast workers take several local steps while the slowest takes one, then all average",
+      {.query = "ahead", .communication_aware = true, .epsilon_s = 0.0, .excludes_loading = false});
 }
 
 Algorithm esync_published() {
-  return variant("esync-published",
-                 "esync as in its authors' code: workers ask after each local step and wait for the answer",
-                 {.query = "blocking", .communication_aware = false, .epsilon_s = 0.5});
+  return variant(
+      "esync-published",
+      "esync as in its authors' code: workers ask before each local step and wait for the answer",
+      {.query = "blocking", .communication_aware = false, .epsilon_s = 0.5, .excludes_loading = true});
 }
 
 }  // namespace tandem::sync

@@ -15,7 +15,8 @@ namespace tandem::sync {
 /// Exchanges after as many local steps as option "h" says.
 class FixedStepsWorker final : public LocalStepsWorker {
  public:
-  explicit FixedStepsWorker(const Setting& setting) : LocalStepsWorker(h_steps(setting.options)) {}
+  explicit FixedStepsWorker(const Setting& setting)
+      : LocalStepsWorker(h_steps(setting.options), setting.options.text("weights")) {}
 };
 
 /// Workers exchange their changes every "h" local steps, and all wait for the mean.
@@ -32,18 +33,16 @@ inline Factory changes_every_h_steps(UpdateRule (*update_rule)(const Setting&)) 
 
 /// Defaults of the options; every algorithm of this kind has all of them.
 struct OuterDefaults {
-  std::int64_t h;
-  double rate;
-  double momentum;
-  bool nesterov;
-  std::string weights;
+  std::int64_t h = 1;
+  double rate = 1.0;
+  double momentum = 0.0;
+  bool nesterov = false;
+  std::string weights = "uniform";
 };
 
-inline std::vector<OptionSpec> outer_options(const OuterDefaults& defaults) {
-  OptionSpec weights = weights_option();
-  weights.default_value = defaults.weights;
-  return {{.name = "h", .summary = "local steps of a round", .default_value = defaults.h, .minimum = 1},
-          {.name = "outer_rate",
+/// Of the outer step alone.
+inline std::vector<OptionSpec> outer_step_options(const OuterDefaults& defaults) {
+  return {{.name = "outer_rate",
            .summary = "factor on the outer step; alpha in SlowMo",
            .default_value = defaults.rate,
            .minimum = 0.0},
@@ -54,8 +53,18 @@ inline std::vector<OptionSpec> outer_options(const OuterDefaults& defaults) {
            .maximum = 0.9999},
           {.name = "nesterov",
            .summary = "use Nesterov momentum in the outer step",
-           .default_value = defaults.nesterov},
-          weights};
+           .default_value = defaults.nesterov}};
+}
+
+inline std::vector<OptionSpec> outer_options(const OuterDefaults& defaults) {
+  std::vector<OptionSpec> options = outer_step_options(defaults);
+  options.insert(options.begin(), OptionSpec{.name = "h",
+                                             .summary = "local steps of a round",
+                                             .default_value = defaults.h,
+                                             .minimum = 1});
+  options.push_back(weights_option());
+  options.back().default_value = defaults.weights;
+  return options;
 }
 
 inline UpdateRule outer_update(const Setting& setting) {

@@ -16,23 +16,29 @@ class PostLocalSgdWorker final : public WorkerPolicy {
   explicit PostLocalSgdWorker(const Setting& setting)
       : switch_round_(setting.options.integer("switch_round")),
         rounds_until_switch_(switch_round_),
-        steps_(setting.options.integer("h")) {}
+        steps_(setting.options.integer("h")),
+        weight_(setting.options.text("weights")) {}
 
   WorkerDecision on_step_done(const StepDone& event) override {
+    weight_.add(event);
     const bool is_switched = rounds_until_switch_ == 0;
     if (is_switched && event.local_steps < steps_) return Continue{};
     if (!is_switched) --rounds_until_switch_;
-    return Exchange{Payload::change};
+    return weight_.exchange();
   }
   void on_members(const Members& event) override {
     rounds_until_switch_ = std::max<std::int64_t>(0, switch_round_ - event.round);
   }
-  void serialise(PolicyState& state) override { state.value("rounds_until_switch", rounds_until_switch_); }
+  void serialise(PolicyState& state) override {
+    state.value("rounds_until_switch", rounds_until_switch_);
+    weight_.serialise(state);
+  }
 
  private:
   std::int64_t switch_round_;
   std::int64_t rounds_until_switch_;
   std::int64_t steps_;
+  RoundWeight weight_;
 };
 
 }  // namespace

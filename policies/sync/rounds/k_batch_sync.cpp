@@ -1,7 +1,7 @@
 // K-batch-sync SGD (Dutta et al., AISTATS 2018). As K-sync, but a worker that has pushed computes another
 // gradient on the same model until K gradients of that model have arrived. So K may exceed the number of
-// workers. In the paper the other workers then restart immediately. Here they finish their batch, and its
-// gradient is dropped: nothing interrupts a step. Details were not checked against the paper.
+// workers. In the paper the other workers then restart immediately, as with `cancel` here. By default they
+// finish their batch, and its gradient is dropped. Details were not checked against the paper.
 #include "policies/sync/common/collecting_server.hpp"
 #include "policies/sync/common/entry_parts.hpp"
 #include "policies/sync/rounds/algorithms.hpp"
@@ -11,7 +11,8 @@ namespace {
 
 class KBatchSyncServer final : public CollectingServer {
  public:
-  explicit KBatchSyncServer(const Setting& setting) : CollectingServer(count_of(setting, "k")) {}
+  explicit KBatchSyncServer(const Setting& setting)
+      : CollectingServer(count_of(setting, "k"), setting.options) {}
 };
 
 }  // namespace
@@ -21,8 +22,9 @@ Algorithm k_batch_sync() {
       .name = "k-batch-sync",
       .summary = "like k-sync, but workers compute further gradients on the same model until K have arrived",
       .paper = "Dutta et al., AISTATS 2018",
-      .options = {count_option("k", "gradients of one model that make an update, from any workers")},
-      .make = gradients_by_arrival<KBatchSyncServer>(without_notice())};
+      .options = {count_option("k", "gradients of one model that make an update, from any workers"),
+                  cancel_option()},
+      .make = with_cancel(gradients_by_arrival<KBatchSyncServer>(without_notice()))};
 }
 
 }  // namespace tandem::sync

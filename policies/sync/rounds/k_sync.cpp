@@ -1,8 +1,9 @@
 // K-sync SGD, synchronous SGD with backup workers (Chen, Pan, Monga, Bengio, Jozefowicz, "Revisiting
 // Distributed Synchronous SGD", arXiv:1604.00981; Dutta et al., AISTATS 2018). A round ends when the first K
 // gradients of the current model have arrived; the later ones are dropped, and their workers continue from
-// the new model. A late worker finishes its step first (nothing interrupts a step). The papers' number of
-// backup workers, about 4 to 5 % of all, was not checked, so by default there is none.
+// the new model. A late worker finishes its step first, or stops it with `cancel`: then all workers begin
+// each round together, and it lasts as long as the K-th shortest of their steps (Dutta et al.). The papers'
+// number of backup workers, about 4 to 5 % of all, was not checked, so by default there is none.
 #include "policies/sync/common/entry_parts.hpp"
 #include "policies/sync/common/push_server.hpp"
 #include "policies/sync/common/round_barrier.hpp"
@@ -21,12 +22,22 @@ std::int64_t quorum_of(const Setting& setting) {
   return k;
 }
 
+/// Errors: OptionError when no gradient is late.
+bool cancels(const Setting& setting) {
+  const bool cancel = setting.options.boolean("cancel");
+  if (cancel && quorum_of(setting) == setting.workers)
+    throw OptionError("k-sync", "cancel", "false, because no gradient is late where k is all workers",
+                      cancel);
+  return cancel;
+}
+
 class KSyncServer final : public PushServer {
  public:
-  explicit KSyncServer(const Setting& setting) : barrier_(setting.workers, quorum_of(setting)) {}
+  explicit KSyncServer(const Setting& setting)
+      : barrier_(setting.workers, quorum_of(setting)), cancels_(cancels(setting)) {}
 
   void on_push(const Push& event, ServerDecisions& decisions) override {
-    if (barrier_.is_late(event.version)) return barrier_.drop_late(event, decisions);
+    if (barrier_.is_late(event.version) || event.cancelled) return barrier_.drop_late(event, decisions);
     decisions.emplace_back(Accept{event.worker, weight_of("samples", event)});  // as BSP weighs
     barrier_.arrive(event.worker);
     end_round_if_complete(decisions);
@@ -42,20 +53,24 @@ class KSyncServer final : public PushServer {
 
  private:
   void end_round_if_complete(ServerDecisions& decisions) {
-    if (barrier_.complete()) barrier_.release(decisions);
+    if (!barrier_.complete()) return;
+    if (cancels_) decisions.emplace_back(Cancel{barrier_.next_version()});
+    barrier_.release(decisions);
   }
 
   Barrier barrier_;
+  bool cancels_;
 };
 
 }  // namespace
 
 Algorithm k_sync() {
-  return {.name = "k-sync",
-          .summary = "like bsp, but a round ends after its first K gradients; later gradients are dropped",
-          .paper = "Chen et al., arXiv:1604.00981; Dutta et al., AISTATS 2018",
-          .options = {count_option("k", "gradients that end a round, at most one per worker")},
-          .make = gradients_by_arrival<KSyncServer>(by_rounds())};
+  return {
+      .name = "k-sync",
+      .summary = "like bsp, but a round ends after its first K gradients; later gradients are dropped",
+      .paper = "Chen et al., arXiv:1604.00981; Dutta et al., AISTATS 2018",
+      .options = {count_option("k", "gradients that end a round, at most one per worker"), cancel_option()},
+      .make = with_cancel(gradients_by_arrival<KSyncServer>(by_rounds()))};
 }
 
 }  // namespace tandem::sync

@@ -11,7 +11,8 @@ namespace {
 
 class RennalaServer final : public CollectingServer {
  public:
-  explicit RennalaServer(const Setting& setting) : CollectingServer(count_of(setting, "b")) {}
+  explicit RennalaServer(const Setting& setting)
+      : CollectingServer(count_of(setting, "b"), setting.options) {}
 };
 
 }  // namespace
@@ -21,9 +22,9 @@ Algorithm rennala() {
       .name = "rennala",
       .summary = "asynchronous: B gradients of the current model make an update; older gradients are dropped",
       .paper = "Tyurin, Richtarik, NeurIPS 2023",
-      .options = {count_option("b",
-                               "gradients of one model that make an update; default not from the paper")},
-      .make = gradients_by_arrival<RennalaServer>(without_notice())};
+      .options = {count_option("b", "gradients of one model that make an update; default not from the paper"),
+                  cancel_option()},
+      .make = with_cancel(gradients_by_arrival<RennalaServer>(without_notice()))};
 }
 
 }  // namespace tandem::sync

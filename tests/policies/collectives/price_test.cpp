@@ -255,14 +255,24 @@ TEST(Nccl, TakesTheFasterOfItsRingAndItsTrees) {
                                                       {32, bytes, 6.069, 7.165},
                                                       {128, bytes, 11.744, 7.325},
                                                       {32, 4'000, 2.521, 0.403}}) {
-    const double steps = 2.0 * (ranks - 1);
-    const RingTime ring{Seconds(steps / ranks * size / bytes_per_s), Seconds(steps * latency_s)};
-    EXPECT_NEAR(1e3 * nccl_ring(ranks, ring).count(), ring_ms, 1e-3) << ranks;
-    EXPECT_NEAR(1e3 * nccl_tree(ranks, ring).count(), tree_ms, 1e-3) << ranks;
-    const NcclTime chosen = nccl_all_reduce(ranks, ring);
+    const RingCost ring{.transfers = Seconds(2.0 * (ranks - 1) / ranks * size / bytes_per_s),
+                        .hops = std::vector(static_cast<std::size_t>(ranks), Seconds(latency_s))};
+    EXPECT_NEAR(1e3 * nccl_ring(ring).count(), ring_ms, 1e-3) << ranks;
+    EXPECT_NEAR(1e3 * nccl_tree(ring).count(), tree_ms, 1e-3) << ranks;
+    const NcclTime chosen = nccl_all_reduce(ring);
     EXPECT_EQ(chosen.algorithm, ring_ms < tree_ms ? "ring" : "tree") << ranks;
     EXPECT_NEAR(1e3 * chosen.time.count(), std::min(ring_ms, tree_ms), 1e-3) << ranks;
   }
+}
+
+/// Four machines of eight ranks, 40 us between machines and 4 us inside: 8 x 40 us and (62 - 8) x 4 us around
+/// the ring, as in NCCL's graph/tuning.cc. Up and down the trees: 2 x 2 x 40 us, and 2 x 7 x 4 us in the
+/// chains.
+TEST(Nccl, PaysTheLatencyOfTheNetworkBetweenMachinesAlone) {
+  RingCost ring{.transfers = Seconds(0), .hops = {}};
+  for (int rank = 1; rank <= 32; ++rank) ring.hops.emplace_back(rank % 8 == 0 ? 40e-6 : 4e-6);
+  EXPECT_NEAR(1e6 * nccl_ring(ring).count(), 8 * 40 + 54 * 4 + 40, 1e-6) << "the last slice follows";
+  EXPECT_NEAR(1e6 * nccl_tree(ring).count(), 4 * 40 + 14 * 4, 1e-6);
 }
 
 }  // namespace TANDEM_FILE

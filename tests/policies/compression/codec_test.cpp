@@ -198,12 +198,16 @@ TEST(CompressionLengths, AreThoseOfTheTable) {
       {"random-k", {{"ratio", 0.01}}, vector, 4 * 10},
       {"sign", {}, vector, 1000 / 8 + 4},
       {"sign", {}, {{1, 9}}, 2 + 4},
+      {"sign", {{"magnitude", std::string("one")}}, {{1, 9}}, 2},
       {"one-bit", {}, vector, 1000 / 8 + 8},
       {"one-bit", {}, {{10, 10}, {1, 10}}, 14 + 2 * 8},
       {"qsgd", {{"levels", std::int64_t{4}}}, vector, 1000 * 4 / 8 + 4 * 8},  // 9 values in 4 bits
       {"qsgd", {{"levels", std::int64_t{1}}}, vector, 1000 * 2 / 8 + 4 * 8},  // 3 values in 2 bits
       {"qsgd", {{"levels", std::int64_t{127}}}, vector, 1000 + 4 * 8},        // 255 values in 8 bits
       {"qsgd", {{"bucket", std::int64_t{1000}}}, vector, 1000 * 4 / 8 + 4},
+      {"terngrad", {}, vector, 1000 / 4 + 4},
+      {"terngrad", {}, {{1, 9}, {1, 2}}, 3 + 2 * 4},
+      {"two-bit", {}, vector, 1000 / 4},
       {"power-sgd", {{"rank", std::int64_t{2}}}, matrix, 4 * 2 * (100 + 80)},
       {"power-sgd", {{"rank", std::int64_t{2}}}, {{100, 80}, {1, 80}}, 4 * 2 * (100 + 80) + 4 * 80},
       {"power-sgd", {{"rank", std::int64_t{44}}}, matrix, 4 * 44 * (100 + 80)},

@@ -38,6 +38,8 @@ TEST(Choice, FiguresOfOutcomes) {
       outcome(1, 10), outcome(3, 30), outcome(2, 20), {Seconds(never), Money(50'000'000)}};
   const Figures found = figures_of(outcomes, {.deadline = Seconds(3 * 3600), .budget = Money(20'000'000)});
   EXPECT_EQ(found.within, 0.5);
+  // 10, 20, 30 and 50 are 17.5, 7.5, 2.5 and 22.5 from their mean.
+  EXPECT_NEAR(found.cost_error, std::sqrt(875.0 / (4 * 3)), 1e-9);
   EXPECT_EQ(found.time_s.median, 2.5 * 3600);
   EXPECT_EQ(found.cost.median, 25.0);
   EXPECT_EQ(found.mean_cost, 27.5);

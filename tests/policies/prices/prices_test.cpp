@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "policies/prices/cores.hpp"
 #include "policies/prices/order_statistics.hpp"
 #include "policies/prices/step.hpp"
 #include "policies/prices/throughput.hpp"
@@ -95,6 +96,41 @@ TEST(Prices, ThroughputLiesBetweenMeanValueAnalysisAndTheBound) {
   EXPECT_NEAR(rate(10, 0.5), 0.75 * 10.0 + 0.25 * 8.3204, 1e-4);
   EXPECT_NEAR(rate(1, 1.0), 1.0, 1e-12);
   EXPECT_NEAR(rate(100'000, 1.0), 10.0, 1e-9);
+}
+
+// ---- Cores ----
+
+struct CoresCase {
+  const char* name;
+  int cores;
+  std::vector<CoreWork> works;
+  std::vector<double> ends_s;  ///< by hand
+};
+
+TEST(Prices, WorksThatShareCores) {
+  const auto work = [](double ready_s, double alone_s, int threads = 1) {
+    return CoreWork{Seconds(ready_s), Seconds(alone_s), threads};
+  };
+  const std::vector<CoresCase> cases = {
+      {"none", 1, {}, {}},
+      {"two on two cores", 2, {work(0, 3), work(0, 1)}, {3, 1}},
+      {"two on one core", 1, {work(0, 3), work(0, 1)}, {4, 2}},
+      {"three on two cores: at 2/3 each until the shortest ends",
+       2,
+       {work(0, 2), work(0, 2), work(0, 1)},
+       {2.5, 2.5, 1.5}},
+      {"a later one shares what is left", 1, {work(0, 2), work(1, 2)}, {3, 4}},
+      {"four threads on two cores", 2, {work(0, 1, 4)}, {2}},
+      {"four threads beside one", 2, {work(0, 1, 4), work(0, 1)}, {2.5, 2.5}},
+      {"one after a pause", 1, {work(0, 1), work(5, 1)}, {1, 6}},
+      {"without duration", 1, {work(0, 0), work(0, 1)}, {0, 1}},
+  };
+  for (const CoresCase& of : cases) {
+    const auto ends = ends_on_cores(of.works, of.cores);
+    ASSERT_EQ(ends.size(), of.ends_s.size()) << of.name;
+    for (std::size_t i = 0; i < ends.size(); ++i)
+      EXPECT_NEAR(ends[i].count(), of.ends_s[i], 1e-12) << of.name;
+  }
 }
 
 // ---- Steps ----

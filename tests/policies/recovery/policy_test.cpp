@@ -19,17 +19,19 @@ namespace TANDEM_FILE {
 using testing::make_recovery;
 
 /// Asynchronous training: each member makes a step per second. Machines depart at given times, later ones
-/// live for ever, and a request takes `start_s`. The time of the last of `steps`.
+/// live for ever, and a request takes `start_s`. The time of the last of `steps`. `first`: members as the job
+/// begins; 0: all workers.
 double makespan(const std::string& name, const Setting& setting, const std::map<double, int>& departures,
-                double start_s, double steps) {
+                double start_s, double steps, int first = 0) {
+  if (first == 0) first = setting.workers;
   const auto policy = make_recovery(name, setting);
   std::map<int, int> incarnations;
   std::multimap<double, Event> events;
-  events.emplace(0.0, Started{Seconds(), setting.workers});
+  events.emplace(0.0, Started{Seconds(), first});
   for (const auto& [time, slot] : departures)
     events.emplace(time, Departed{Seconds(time), slot, 1, How::lost});
   double now = 0.0;
-  int members = setting.workers;
+  int members = first;
   while (!events.empty()) {
     const auto [time, event] = *events.begin();
     events.erase(events.begin());
@@ -41,7 +43,7 @@ double makespan(const std::string& name, const Setting& setting, const std::map<
     for (const auto& decision : decide(*policy, event)) {
       if (std::holds_alternative<Admit>(decision)) ++members;
       if (const auto* request = std::get_if<Request>(&decision)) {
-        const int incarnation = request->slot < setting.workers ? 2 : 1;
+        const int incarnation = request->slot < first ? 2 : 1;
         const double ready = now + start_s;
         events.emplace(ready, Ready{Seconds(ready), request->slot, incarnation});
       }
@@ -59,6 +61,10 @@ TEST(Makespan, OfAsynchronousJobsIsTheClosedForm) {
   EXPECT_DOUBLE_EQ(makespan("spares", plain, departures, 50.0, 1000.0), 275.0);
   EXPECT_DOUBLE_EQ(makespan("spares", spare, departures, 100.0, 1000.0), 250.0);
   EXPECT_DOUBLE_EQ(makespan("spares", spare, departures, 150.0, 1000.0), 275.0);
+  // Two workers for 50 s, then four; with spares a fifth machine waits.
+  EXPECT_DOUBLE_EQ(makespan("replace", plain, {}, 50.0, 1000.0, 2), 50.0 + 900.0 / 4);
+  EXPECT_DOUBLE_EQ(makespan("spares", spare, {}, 50.0, 1000.0, 2), 50.0 + 900.0 / 4);
+  EXPECT_DOUBLE_EQ(makespan("shrink", plain, {}, 50.0, 1000.0, 2), 500.0);
 }
 
 /// With the same departures, machines that come sooner never make training longer, and nor do longer lives.

@@ -38,6 +38,9 @@ struct Job {
     setting.give_up = Seconds(random.below(2) == 0 ? 0.0 : 50.0 + 1000.0 * random.uniform());
     if (random.below(2) == 0)
       for (int slot = 0; slot < setting.slots; ++slot) setting.zones.push_back(random.below(3) * 5);
+    if (random.below(2) == 0)
+      for (int slot = 0; slot < setting.slots; ++slot)
+        setting.machines.push_back({random.uniform(), 0.5 + random.uniform(), random.below(2) == 0});
     for (const auto& spec : catalog().find(policy).options)
       if (random.below(4) > 0) options[spec.name] = testing::random_value(spec, random);
     const auto& provisionings = provisioning::catalog().entries();

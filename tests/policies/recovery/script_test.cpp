@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "policies/provisioning/policy.hpp"
@@ -18,7 +19,7 @@ namespace TANDEM_FILE {
 using testing::Words;
 
 /// Commands: `policy [workers=N] [slots=N] [least=N] [give_up=S] [zones=A,B,...] [time_scale=F]
-/// [weibull_s=S] [shape=K]
+/// [weibull_s=S] [shape=K] [prices=A,B,...] [speeds=A,B,...] [stays=SLOT,...]
 /// [provisioning.OPTION=VALUE ...] [OPTION=VALUE ...]`, which
 /// starts again with 2 workers and as many slots unless said, and events as in decisions.csv.
 class Player {
@@ -50,6 +51,14 @@ class Player {
         setting.give_up = Seconds(std::stod(value));
       else if (name == "zones")
         setting.zones = zones_of(value);
+      else if (name == "prices")
+        set_machines(setting, value,
+                     [](SlotMachine& machine, double price) { machine.price_per_hour = price; });
+      else if (name == "speeds")
+        set_machines(setting, value, [](SlotMachine& machine, double speed) { machine.speed = speed; });
+      else if (name == "stays")
+        std::ranges::for_each(zones_of(value),
+                              [&](std::size_t slot) { machine_of(setting, slot).stays = true; });
       else if (name == "weibull_s")
         scale_s = std::stod(value);
       else if (name == "shape")
@@ -64,6 +73,7 @@ class Player {
     if (scale_s > 0.0)
       setting.survival = [=](Seconds age) { return std::exp(-std::pow(age.count() / scale_s, shape)); };
     setting.slots = slots == 0 ? setting.workers : slots;
+    if (!setting.machines.empty()) setting.machines.resize(static_cast<std::size_t>(setting.slots));
     try {
       setting.options = Options::resolve(entry_.name, entry_.options, options);
       policy_ = entry_.make(setting);
@@ -71,6 +81,17 @@ class Player {
       return error.what();
     }
     return "";
+  }
+
+  static SlotMachine& machine_of(Setting& setting, std::size_t slot) {
+    if (setting.machines.size() <= slot) setting.machines.resize(slot + 1);
+    return setting.machines[slot];
+  }
+  template <class Set>
+  static void set_machines(Setting& setting, const std::string& text, const Set& set) {
+    std::istringstream items(text);
+    std::size_t slot = 0;
+    for (std::string item; std::getline(items, item, ',');) set(machine_of(setting, slot++), std::stod(item));
   }
 
   static std::vector<std::size_t> zones_of(const std::string& text) {

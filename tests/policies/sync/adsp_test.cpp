@@ -79,6 +79,12 @@ TEST(Adsp, RaisesCommitsWhileTheLossFallsFasterThenStepsBackOnce) {
   EXPECT_EQ(commits_with({10, 9, 7, 4, 3, 2, 1}), (std::vector<std::size_t>{6, 5, 6, 7, 8, 7, 8}));
 }
 
+/// 4, 1.5 and 0.9 are ever smaller falls, and ever larger ones at equal loss. The next one is smaller even
+/// so: 1 / 1.5 - 1 / 1.6.
+TEST(Adsp, ComparesFallsAtEqualLoss) {
+  EXPECT_EQ(commits_with({8, 4, 2.5, 1.6, 1.5, 1.4}), (std::vector<std::size_t>{6, 5, 6, 7, 8, 7}));
+}
+
 TEST(Adsp, KeepsItsCommitsWithoutALoss) {
   EXPECT_EQ(commits_with({std::nan(""), std::nan(""), std::nan(""), std::nan("")}),
             (std::vector<std::size_t>{6, 5, 5, 5}));

@@ -95,6 +95,57 @@ TEST(KSync, RefusesKAboveTheNumberOfWorkers) {
   EXPECT_THROW(PolicyRun("k-sync", {1.0, 1.0}, {{"k", std::int64_t{3}}}), ConfigError);
 }
 
+/// All workers begin each round together, so it is an order statistic of the steps that they begin in it.
+TEST(KSync, WithCancelARoundLastsAsLongAsTheKthShortestOfItsSteps) {
+  for (const auto seed : testing::seeds(20)) {
+    TANDEM_TRACE_SEED(seed);
+    Rng random = Rng::stream(seed, "order statistics");
+    std::vector<std::vector<double>> steps;
+    for (std::uint64_t worker = 0; worker < 2 + seed % 6; ++worker) steps.push_back({random.uniform()});
+    const std::size_t k = 1 + random.below(steps.size() - 1);
+    std::vector<double> first_steps;
+    for (const auto& of_worker : steps) first_steps.push_back(of_worker.front());
+    PolicyRun run("k-sync", first_steps, {{"k", static_cast<std::int64_t>(k)}, {"cancel", true}});
+    run.let_steps_take([&](int worker, int) {
+      return Seconds(steps.at(static_cast<std::size_t>(worker)).emplace_back(random.uniform()));
+    });
+    run.run_updates(50);
+    double end = 0.0;
+    for (std::size_t round = 0; round < 50; ++round) {
+      std::vector<double> of_round;
+      for (const auto& of_worker : steps) of_round.push_back(of_worker.at(round));
+      std::ranges::sort(of_round);
+      end += of_round[k - 1];
+      ASSERT_NEAR(run.update_times().at(round), end, 1e-9) << "round " << round;
+    }
+  }
+}
+
+/// As soon as its gradient would be dropped, and not before.
+TEST(Cancel, StopsAStepWhenItIsTooOld) {
+  struct Rule {
+    std::string algorithm, option;
+    std::int64_t value, delay;
+  };
+  for (const auto& [algorithm, option, value, delay] :
+       {Rule{"k-sync", "k", 2, 1}, Rule{"k-batch-sync", "k", 5, 1}, Rule{"rennala", "b", 3, 1},
+        Rule{"ringmaster", "r", 3, 3}}) {
+    PolicyRun run(algorithm, {1.0, 1.3, 2.9, 7.1}, {{option, value}, {"cancel", true}},
+                  Rng::stream(1, algorithm));
+    run.run_updates(200);
+    int stopped = 0;
+    for (const auto& line : run.log()) {
+      const auto event = parse_server_event(line.event);
+      stopped += std::get<Push>(event).cancelled ? 1 : 0;
+    }
+    const Fate fate = fate_of_pushes(run);
+    EXPECT_GT(stopped, 20) << algorithm;
+    EXPECT_EQ(std::ssize(fate.dropped_delays), stopped) << algorithm;
+    for (const int dropped : fate.dropped_delays) EXPECT_EQ(dropped, delay) << algorithm;
+    for (const int accepted : fate.accepted_delays) EXPECT_LT(accepted, delay) << algorithm;
+  }
+}
+
 TEST(KBatchSync, NoWorkerEverWaits) {
   PolicyRun run("k-batch-sync", {1.0, 4.0}, {{"k", std::int64_t{5}}});
   for (int update = 1; update < 50; ++update) {

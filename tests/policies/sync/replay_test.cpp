@@ -161,6 +161,7 @@ TEST(WorkerEvents, DecisionsAtTheBeginningOfAStepAreOneText) {
   EXPECT_EQ(to_text(StepBeginDecision{Exchange{Payload::model, {0, 2}}, false}),
             "exchange model members=0,2");
   EXPECT_EQ(to_text(StepBeginDecision{{}, true}), "continue; report");
+  EXPECT_EQ(to_text(StepBeginDecision{{}, true, true}), "continue; report and wait");
 }
 
 class ServerReplay : public ::testing::TestWithParam<std::string> {};

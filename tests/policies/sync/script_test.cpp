@@ -18,7 +18,7 @@ using testing::Words;
 /// worker's side, `begin WORKER`, `step LOCAL_STEPS` (of worker 0), `new WORKER`, which replaces its object,
 /// `members ROUND WORKER...` and `neighbours WORKER`. Optional words at the end: `worker=2` selects the
 /// worker of a step, `answer=1` is the coordinator's answer, `at=SECONDS` sets the clock, and for a push
-/// `samples=8`, `steps=1`, `took=SECONDS`, `loss=1`, `done=SHARE` and `rate=FACTOR`.
+/// `samples=8`, `steps=1`, `took=SECONDS`, `loss=1`, `done=SHARE`, `rate=FACTOR` and `cancelled=1`.
 class Player {
  public:
   explicit Player(const std::string& algorithm) : entry_(catalog().find(algorithm)) {}
@@ -111,6 +111,7 @@ class Player {
     if (key == "loss") push.loss = value;
     if (key == "done") push.done = value;
     if (key == "rate") push.rate = value;
+    if (key == "cancelled") push.cancelled = value == 1.0;
   }
 
   std::string start(const Words& words) {

@@ -18,6 +18,7 @@
 #include "tests/support/synthetic_results.hpp"
 #include "validation/report/lifetimes_page.hpp"
 #include "validation/report/members.hpp"
+#include "validation/report/plan_page.hpp"
 #include "validation/report/report.hpp"
 #include "validation/report/report_page.hpp"
 #include "validation/report/results_page.hpp"
@@ -275,6 +276,64 @@ TEST(LongLifetimesInABrowser, OfTwoGroups) {
   EXPECT_THAT(browser.dom, HasSubstr("</i>exponential</span>"));
   EXPECT_THAT(browser.dom, HasSubstr("region &lt;b&gt;west&lt;/b&gt;"));
   EXPECT_THAT(browser.dom, HasSubstr("mean 1,000 (400.0 to no bound)"));
+}
+
+/// Two configurations that were lived through, of which one does not always end, and two estimates.
+nlohmann::json made_plan() {
+  const nlohmann::json uses = {{"useful", 1.5}, {"wasted", 0.2}, {"idle", 0.1}, {"waiting", 0.2}};
+  nlohmann::json rows = nlohmann::json::array();
+  for (const auto& [way, time_s, cost] : {std::tuple{"ring", 7200.0, 2.0}, {"bsp", 3600.0, 4.0}})
+    rows.push_back({{"offer", "made/<b>here</b>/one/spot"},
+                    {"machines", 2},
+                    {"way", way},
+                    {"time_s", {{"median", time_s}, {"low", 0.9 * time_s}, {"high", 1.2 * time_s}}},
+                    {"cost", {{"median", cost}, {"low", 0.9 * cost}, {"high", 1.1 * cost}}},
+                    {"mean_cost", cost},
+                    {"uses", uses},
+                    {"lost_by", way == std::string("ring") ? "chosen" : "+100 % cost"}});
+  rows[1]["time_s"]["high"] = nullptr;
+  return {
+      {"title", "plan of <b>one</b>"},
+      {"question", "Which machines?"},
+      {"answer", "2 x made/here/one/spot, ring"},
+      {"points", {"Binds: computing"}},
+      {"work", {"4 configurations"}},
+      {"assumptions", {"machines can be had"}},
+      {"is_met", true},
+      {"columns", {"#", "machines", "way", "commits", "time h (5 to 95 %)", "cost $ (5 to 95 %)", "lost by"}},
+      {"table",
+       {{"1", "2 x made/here/one/spot", "ring", "-", "2 (1.8 to 2.4)", "2 (1.8 to 2.2)", "chosen"},
+        {"2", "2 x made/here/one/spot", "bsp", "-", "1 (0.9 to never)", "4 (3.6 to 4.4)", "+100 % cost"}}},
+      {"shown", 1},
+      {"changes", {{"price of a machine", "$0.5/h", "$0.8/h (+60 %)", "2 x made/here/one/spot, bsp"}}},
+      {"left_out", nlohmann::json::array({nlohmann::json::array({"3", "not in --regions"})})},
+      {"ways", {"bsp", "ring"}},
+      {"goal", {{"deadline_s", 9000.0}, {"budget", 3.0}}},
+      {"estimates",
+       {{"offers", {"made/here/one/spot"}}, {"points", {{0, 1, 2, 7000.0, 2.1}, {0, 0, 9, 1e6, 99.0}}}}},
+      {"results", std::move(rows)},
+      {"command", "tandem plan job.yaml"}};
+}
+
+// Cost against time, and what the cost pays for; the same as text where no script runs.
+TEST(LongPlanInABrowser, OfTwoWays) {
+  if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
+  const std::string page = plan_html(made_plan());
+  const auto text = page.substr(page.find("<noscript>"), page.find("</noscript>") - page.find("<noscript>"));
+  EXPECT_THAT(text, HasSubstr("plan of &lt;b&gt;one&lt;/b&gt;"));
+  EXPECT_THAT(text, HasSubstr("2 x made/here/one/spot"));
+  EXPECT_THAT(text, HasSubstr("$0.8/h (+60 %)"));
+  const Browser browser(page);
+  ASSERT_EQ(browser.status, 0) << browser.log;
+  EXPECT_EQ(browser.console(), "");
+  EXPECT_EQ(browser.noted("charts"), "2");
+  EXPECT_EQ(browser.noted("drawn"), "2");
+  EXPECT_EQ(browser.noted("blank"), "none");
+  EXPECT_EQ(browser.noted("requests"), "0");
+  EXPECT_EQ(browser.noted("wide"), "0");
+  EXPECT_THAT(browser.dom, HasSubstr("</i>ring</span>"));
+  EXPECT_THAT(browser.dom, HasSubstr("<summary>More configurations that were lived through</summary>"));
+  EXPECT_THAT(browser.dom, HasSubstr("plan of &lt;b&gt;one&lt;/b&gt;"));
 }
 
 TEST(LongResultsInABrowser, SortAndCompare) {

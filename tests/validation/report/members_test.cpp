@@ -24,6 +24,7 @@ using testing::two_departures;
 VariantResults with_departures() {
   auto variant = testing::synthetic_variant({.name = "asp", .algorithm = "asp", .rounds = 200});
   set_members(variant.simulated, two_departures());
+  variant.simulated.info.places = {{"lab-3", {.region = "east", .zone = "east-b"}}};
   for (auto& run : variant.measured) set_members(run, two_departures(0.02), 64);
   return variant;
 }
@@ -43,6 +44,9 @@ TEST(MembersDocument, HasBothWorlds) {
   const json& detail = configuration["detail"]["members"];
   ASSERT_EQ(detail["occupants"].size(), 5U);
   EXPECT_EQ(detail["occupants"][2]["cause"], "lost");
+  EXPECT_EQ(detail["occupants"][2]["region"], "east");
+  EXPECT_EQ(detail["occupants"][2]["zone"], "east-b");
+  EXPECT_FALSE(detail["occupants"][0].contains("region"));
   EXPECT_EQ(detail["occupants"][2]["departed_s"]["measured"], 1.0);
   const json& run = detail["simulated"];
   EXPECT_EQ(run["live"], json::parse("[[0.0, 4], [1.0, 3], [1.5, 4], [2.0, 3]]"));
@@ -104,6 +108,8 @@ TEST(MembersText, IsInEveryForm) {
     EXPECT_THAT(text, HasSubstr("steps of a worker per departure on average, and by at most "));
   }
   EXPECT_THAT(report_markdown(report), HasSubstr("| lost |"));
+  EXPECT_THAT(report_html(report), HasSubstr("Factor on the learning rate"));
+  EXPECT_THAT(report_html(report), HasSubstr("east-b"));
 }
 
 TEST(MembersText, DifferencesAreInEveryForm) {

@@ -174,7 +174,7 @@ TEST(StudyPages, ContainTheFiguresOfTheDocument) {
     EXPECT_THAT(page, HasSubstr("*4.00 (2.50x)"));
     EXPECT_THAT(page, HasSubstr("640.0"));
     EXPECT_THAT(page, Not(HasSubstr("count=16/asp"))) << "a grid is a table with one axis across";
-    EXPECT_THAT(page, HasSubstr("none up to 32"));
+    EXPECT_THAT(page, HasSubstr("32 at least"));
     EXPECT_THAT(page, HasSubstr("not reached"));
   }
   const std::string markdown = study_markdown(study);

@@ -51,14 +51,23 @@ class ServerFits : public ::testing::Test {
       std::vector<std::vector<double>> speeds;
       for (const auto& cost : costs) {
         auto& of_cost = speeds.emplace_back();
-        for (const auto& [model, count] : jobs) of_cost.push_back(speed(cost, model, count));
+        for (const auto& [model, count] : jobs)
+          of_cost.push_back(is_flat_at(cost) ? 1.0 : speed(cost, model, count));
       }
       return speeds;
     });
   }
 
+  /// Around the first start of a search, where nothing changes with the costs.
+  bool is_flat_at(const ServerCost& cost) const {
+    if (!has_plateau_ || cost.tensor == Seconds(0)) return false;
+    const double ratio = cost.message / (cost.tensor * deep.tensors);
+    return ratio > 0.5 && ratio < 2.0;
+  }
+
   static double relative(Seconds found, Seconds expected) { return found / expected - 1.0; }
 
+  bool has_plateau_ = false;
   ServerCost truth_{.message = Seconds(2e-3),
                     .tensor = Seconds(60e-6),
                     .push_rate = BytesPerSecond(1e9),
@@ -98,6 +107,14 @@ TEST_F(ServerFits, FindNumbersFarFromEachOther) {
     EXPECT_NEAR(relative(found.cost.tensor, truth_.tensor), 0, 0.01) << factor;
     EXPECT_NEAR(*found.cost.push_rate / *truth_.push_rate, 1, 0.01) << factor;
   }
+}
+
+TEST_F(ServerFits, SearchAgainFromAnotherStart) {
+  has_plateau_ = true;
+  const ServerFit found = fit({small, deep, wide}, {1, 2, 4, 8, 16});
+  EXPECT_NEAR(relative(found.cost.message, truth_.message), 0, 0.01);
+  EXPECT_NEAR(relative(found.cost.tensor, truth_.tensor), 0, 0.01);
+  EXPECT_LT(found.error, 0.01);
 }
 
 TEST_F(ServerFits, OfOneModelHaveOneNumberAndSaySo) {

@@ -14,6 +14,7 @@ using Properties = std::map<std::string, std::string>;
 std::optional<ServerCost> read(const Properties& properties) {
   platforms::Host host;
   host.name = "store";
+  host.cores = 8;
   host.properties = properties;
   return stated_server_cost(host, "lab.xml");
 }
@@ -41,6 +42,11 @@ TEST(ServerCost, IsReadFromProperties) {
                             .push_rate = BytesPerSecond(1.5e9),
                             .reply_rate = BytesPerSecond(1e9)};
   EXPECT_EQ(all, expected);
+  const auto parallel = [](const char* text) {
+    return read({{"tandem:server_message", "1ms"}, {"tandem:server_parallel", text}})->parallel;
+  };
+  EXPECT_EQ(parallel("4"), 4);
+  EXPECT_EQ(parallel("16"), 8) << "on a core each";
 }
 
 TEST(ServerCost, RefusesWrongUnitsAndNames) {
@@ -53,6 +59,9 @@ TEST(ServerCost, RefusesWrongUnitsAndNames) {
           "bps kbps Mbps Gbps Tbps), found '200us'");
   refuses("tandem:server_push_rate", "0", "found '0'");
   refuses("tandem:server_reply_rate", "1GB", "found '1GB'");
+  refuses("tandem:server_parallel", "0", "expected a whole number from 1 to 4096, found '0'");
+  refuses("tandem:server_parallel", "2.5", "found '2.5'");
+  refuses("tandem:server_parallel", "2", "expected costs of the server besides it");
   refuses("tandem:server_pushrate", "1GBps", "did you mean 'tandem:server_push_rate'?");
 }
 
@@ -73,9 +82,11 @@ TEST(ServerCost, IsWrittenAsProperties) {
   const ServerCost cost{.message = Seconds(123.4567e-6),
                         .tensor = Seconds(1.0 / 3),
                         .push_rate = BytesPerSecond(1e9 / 7),
-                        .reply_rate = {}};
+                        .reply_rate = {},
+                        .parallel = 3};
   EXPECT_EQ(read(server_properties(cost)), cost) << "exactly";
   const Properties rounded = {{"tandem:server_message", "123.46us"},
+                              {"tandem:server_parallel", "3"},
                               {"tandem:server_tensor", "3.3333e+05us"},
                               {"tandem:server_push_rate", "142.86MBps"}};
   EXPECT_EQ(server_properties(cost, true), rounded);

@@ -250,9 +250,9 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Refusal{"NoPlatform", "stop: {rounds: 5}\n",
                 "lab.yaml: key 'platform': expected a SimGrid platform file, found nothing"},
-        Refusal{
-            "NoStop", "platform: lab.xml\n",
-            "lab.yaml: key 'stop': expected at least one of rounds, epochs and seconds above 0, found nothing"},
+        Refusal{"NoStop", "platform: lab.xml\n",
+                "lab.yaml: key 'stop': expected at least one of rounds, epochs and seconds above 0, found "
+                "nothing"},
         Refusal{"Algorithm", minimal + "sync:\n  algorithm: bps\n",
                 "lab.yaml:4: key 'sync.algorithm': expected a sync algorithm (" + algorithms +
                     "), found 'bps'; did you mean 'bsp'?"},
@@ -269,6 +269,12 @@ INSTANTIATE_TEST_SUITE_P(
                 "lab.yaml:6: key 'sync.options' of local-sgd: option 'h': expected integer >= 1, found '0'"},
         Refusal{"UnknownOption", minimal + "sync:\n  algorithm: local-sgd\n  options: {g: 3}\n",
                 "lab.yaml:5: key 'sync.options' of local-sgd: unknown option 'g'; did you mean 'h'?"},
+        Refusal{"OptionOfALifetime", minimal + "transience: {options: {mean: 4h}}\n",
+                "lab.yaml:3: key 'transience.options.mean': expected transience.lifetime, too (tandem list "
+                "lifetime), found machines that never depart"},
+        Refusal{"ATimeOfRounds", minimal + "checkpoint: {policy: fixed, options: {interval: 5min}}\n",
+                "lab.yaml:3: key 'checkpoint.options.interval': expected a number of rounds, or a time with "
+                "checkpoint.options.unit=seconds, found '5min'"},
         Refusal{"SlowNativeDevices", minimal + "run: {devices: native, slowdown_probability: 0.1}\n",
                 "lab.yaml:3: key 'run.slowdown_probability': expected 0, because the speed of native devices "
                 "cannot be changed (run.devices), found '0.1'"},
@@ -282,7 +288,8 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{
             "UnknownProvisioning", minimal + "recovery: {provisioning: diversfy}\n",
             "lab.yaml:3: key 'recovery.provisioning': expected a provisioning policy (same | other-zone | "
-            "longest-living | diversify | tiers), found 'diversfy'; did you mean 'diversify'?"},
+            "longest-living | diversify | tiers | cheapest | work-per-dollar | expected-value | mixture | "
+            "deadline), found 'diversfy'; did you mean 'diversify'?"},
         Refusal{
             "ProvisioningWithAnOptionOfAnother",
             minimal + "recovery: {provisioning: other-zone, provisioning_options: {youn_s: 60}}\n",

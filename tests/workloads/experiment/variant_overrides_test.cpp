@@ -21,6 +21,15 @@ TEST_F(ExperimentFile, TheCommandLineOverridesVariants) {
   EXPECT_EQ(apply_variant(own, "b").stop.rounds, 7);
 }
 
+/// `tandem study` says so: the variants may be equal now.
+TEST_F(ExperimentFile, ReplacedKeysOfVariantsAreKnown) {
+  const std::string text = minimal + "variants: {a: {stop.rounds: 3}, b: {stop.rounds: 7}, c: {}}\n";
+  const std::string path = folder_.write("lab.yaml", text);
+  EXPECT_TRUE(load_located(path, {{"workload.batch", "4"}}, "").replaced.empty());
+  EXPECT_EQ(load_located(path, {{"stop.rounds", "7"}}, "").replaced,
+            std::vector<std::string>{"stop.rounds of variant 'a'"});
+}
+
 TEST_F(ExperimentFile, ReplacingAnAlgorithmOnTheCommandLineDropsItsOptions) {
   const std::string text = minimal + "variants: {a: {sync.algorithm: local-sgd, sync.options.h: 8}}\n";
   const Experiment loaded = load(text, {{"sync.algorithm", "asp"}});

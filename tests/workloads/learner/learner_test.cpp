@@ -271,6 +271,21 @@ TEST(Learner, NextBatchMayBeLoadedBeforeBackwardEnds) {
   EXPECT_EQ(loss_of_forward(*ahead), loss_of_forward(*plain));
 }
 
+TEST(Learner, APassMayBeginBeforeTheBackwardOfAnotherEnds) {
+  const auto dataset = images(32);
+  const auto records = dataset->records(Dataset::Part::train);
+  const auto half = records.size() / 2;
+  const auto plain = make_learner(setting("lenet", dataset->info(), 1));
+  const auto stopped = make_learner(setting("lenet", dataset->info(), 1));
+  for (int computed = 0; computed < 4; ++computed) {
+    stopped->load(records.first(half));
+    stopped->forward();
+    for (int bucket = 0; bucket < computed; ++bucket) stopped->backward(bucket);
+    EXPECT_EQ(differentiate(*stopped, records.last(half)), differentiate(*plain, records.last(half)));
+    EXPECT_EQ(copy_of(stopped->gradient()), copy_of(plain->gradient()));
+  }
+}
+
 TEST(LearnerDeathTest, BucketsGoInOrder) {
   const auto dataset = images(4);
   const auto learner = make_learner(setting("mlp", dataset->info(), 1));

@@ -56,5 +56,25 @@ TEST(Occupants, WorkersAreLiveFromJoiningToDeparture) {
   EXPECT_TRUE(absences(occupants, 0, Seconds(5)).empty());
 }
 
+/// Four until 1 s, three until 1.5 s, four until 2 s, then three.
+TEST(Occupants, TimesAndSamplesBelongToANumberOfWorkers) {
+  Journal journal = journal_of(testing::two_departures());
+  // The second one ends as a machine departs, the last one half a second after the last change.
+  for (const auto& [start_s, samples] : {std::pair(0.25, 1), {0.5, 10}, {0.625, 100}, {2.0, 1000}}) {
+    StepRecord step{.start = Seconds(start_s), .samples = samples};
+    step.phases.front() = Seconds(0.5);
+    journal.steps.push_back(step);
+  }
+  const auto times = times_by_workers(journal);
+  ASSERT_EQ(times.size(), 2U);
+  EXPECT_EQ(times[0].workers, 3);
+  EXPECT_EQ(times[0].time, Seconds(0.5 + 0.5));
+  EXPECT_EQ(times[0].samples, 100 + 1000);
+  EXPECT_EQ(times[1].workers, 4);
+  EXPECT_EQ(times[1].time, Seconds(1.0 + 0.5));
+  EXPECT_EQ(times[1].samples, 1 + 10);
+  EXPECT_TRUE(times_by_workers({}).empty());
+}
+
 }  // namespace TANDEM_FILE
 }  // namespace tandem

@@ -132,6 +132,12 @@ TEST(Csv, ColumnsOfOlderFilesAreReadByTheirOldNames) {
   std::string older = text;
   older.replace(older.find(",view,"), 6, ",epoch,");
   EXPECT_EQ(to_csv(from_csv<MembershipRecord>("membership.csv", older)), text);
+  // Before there were regions and zones.
+  const std::string places = ",region,zone";
+  older.erase(older.find(places), places.size());
+  ASSERT_TRUE(older.ends_with(",,\n"));
+  older.replace(older.size() - 3, 3, "\n");
+  EXPECT_EQ(to_csv(from_csv<MembershipRecord>("membership.csv", older)), text);
 }
 
 TEST(Csv, OlderFilesMayLackTheLastColumn) {
@@ -386,11 +392,17 @@ TEST_F(ResultDirectory, MembersRoundTrip) {
   RunInfo info = two_workers();
   EXPECT_FALSE(to_json(info).contains("zones"));
   info.zones = {0, 1};
+  info.places["b"] = {.region = "east", .zone = "east-b"};
   info.experiment.transience.lifetime = "exponential";
   create(false);
   write_results(path, info, journal, Seconds(12), false);
   const auto results = read_results(path);
   EXPECT_EQ(results.info.zones, info.zones);
+  EXPECT_EQ(results.info.places.at("b").zone, "east-b");
+  for (MembershipRecord& change : journal.membership) {
+    change.region = "east";
+    change.zone = "east-b";
+  }
   EXPECT_EQ(to_csv(results.journal.membership), to_csv(journal.membership));
   EXPECT_EQ(results.journal.accepted_samples, 8);
   EXPECT_EQ(results.journal.counted_rounds, 5);

@@ -343,6 +343,21 @@ std::vector<Change> changes() {
          EXPECT_EQ(findings.buckets.size(), 1U);
          EXPECT_TRUE(findings.has_equal_buckets);
        }},
+      {"a sum for each tensor, as torch.compile makes them",
+       [](MadeTrace& made) {
+         for (int at = 1000; at < 1400; at += 100) made.sum("allreduce", "300", at + 26, at + 61, 2);
+       },
+       "", [](const RankFindings& findings) { EXPECT_EQ(findings.buckets.size(), 2U); }},
+      {"buffers before each forward pass",
+       [](MadeTrace& made) {
+         for (int at = 1000; at < 1400; at += 100) made.sum("broadcast", "100", at + 3, at + 6, 3);
+       },
+       "",
+       [](const RankFindings& findings) {
+         EXPECT_EQ(findings.buffers.bytes, 200);
+         EXPECT_EQ(us(findings.buffers.time), 3);
+         EXPECT_EQ(findings.buckets.size(), 1U);
+       }},
       {"DDP's first step has other buckets", [](MadeTrace& made) { made.step(4, 1400, "2000"); }, "",
        [](const RankFindings& findings) {
          EXPECT_EQ(findings.buckets[0].elements, 2000);
@@ -402,6 +417,23 @@ TEST(TraceFindings, ChangesOfAMadeTraceAreSeen) {
     const auto refusals = trace::refusals_of(trace, findings);
     EXPECT_EQ(refusals.empty() ? "" : refusals.front().name, refusal);
   }
+}
+
+/// The first GPU event of a step waits 400 us for buffers, and the forward pass begins 500 us after its
+/// begin.
+TEST(TraceFindings, WaitingForBuffersIsNoPartOfTheJob) {
+  MadeTrace made;
+  for (int step = 0; step < 4; ++step) {
+    made.slow_step(step, 1000 + 100'000 * step);
+    made.sum("broadcast", "100", 1000 + 100'000 * step + 5, 1000 + 100'000 * step + 500, 400);
+  }
+  const auto findings = trace::analyse(made.read());
+  const auto job = trace::traced_job(findings);
+  EXPECT_EQ(job.buffers, 200);
+  EXPECT_EQ(us(job.step), 100'000);
+  EXPECT_EQ(us(job.forward), 20'100);
+  EXPECT_EQ(us(job.buckets.front().ready), 40'100);
+  EXPECT_EQ(us(job.update), 100'000 - 10 - 400 - 40'100);
 }
 
 /// The third of four steps: forward 5 to 25 us, backward 25 to 55, all-reduce 50 to 60, optimiser 60 to 70.

@@ -49,6 +49,7 @@ class Checker {
     if (!experiment_.data.augment.empty())
       experiment_.data.augment =
           Options::resolve("data.augment", augmentation_options(), experiment_.data.augment).values();
+    expect_lifetime_of_options();
     check_options("transience.options", experiment_.transience.lifetime, Names::lifetime,
                   experiment_.transience.options);
     check_options("recovery.options", experiment_.recovery.policy, Names::recovery,
@@ -122,9 +123,34 @@ class Checker {
     check_options(path, owner, catalogue_of(names).find(owner).options, options);
   }
 
+  /// Most lifetimes have options, unlike that of machines that never depart.
+  void expect_lifetime_of_options() const {
+    if (experiment_.transience.may_depart()) return;
+    const auto& known = catalogue_of(Names::lifetime).find(experiment_.transience.lifetime).options;
+    for (const auto& [name, value] : experiment_.transience.options)
+      if (std::ranges::find(known, name, &OptionSpec::name) == known.end())
+        fail_at("transience.options." + name, "transience.lifetime, too (tandem list lifetime)",
+                "machines that never depart");
+  }
+
+  /// A time is no number of rounds.
+  void check_units(const std::string& path, const std::vector<OptionSpec>& specs,
+                   const OptionValues& options) const {
+    const auto unit = std::ranges::find(specs, "unit", &OptionSpec::name);
+    if (unit == specs.end()) return;
+    const auto given = options.find("unit");
+    if ((given == options.end() ? unit->default_value : given->second) == OptionValue(std::string("seconds")))
+      return;
+    for (const auto& [name, value] : options)
+      if (const auto* text = std::get_if<std::string>(&value); text != nullptr && parse_seconds(*text))
+        fail_at(path + '.' + name, "a number of rounds, or a time with " + path + ".unit=seconds",
+                quote(*text));
+  }
+
   // One option at a time, so that each error points at its own line.
   void check_options(const std::string& path, const std::string& owner, const std::vector<OptionSpec>& specs,
                      OptionValues& options) const {
+    check_units(path, specs, options);
     read_durations(options, specs);
     for (const auto& [name, value] : options) {
       const Origin origin = locate_(path + '.' + name);

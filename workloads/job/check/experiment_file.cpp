@@ -239,6 +239,23 @@ std::vector<LocatedJob> split_into_jobs(const Experiment& experiment,
 
 }  // namespace
 
+namespace {
+
+/// Of the variants as written in the file, the keys that have another value now.
+std::vector<std::string> replaced_keys(const decltype(Experiment::variants)& written,
+                                       const Experiment& experiment) {
+  std::vector<std::string> replaced;
+  for (const auto& [variant, keys] : written)
+    for (const auto& [path, value] : keys.items()) {
+      const nlohmann::json& now = experiment.variants.at(variant);
+      if (now.contains(path) && now.at(path) != value)
+        replaced.push_back(path + " of variant '" + variant + "'");
+    }
+  return replaced;
+}
+
+}  // namespace
+
 std::pair<std::string, std::string> parse_override(const std::string& text) {
   const auto equals = text.find('=');
   if (equals == std::string::npos || equals == 0)
@@ -278,6 +295,7 @@ LocatedExperiment load_located(const std::string& path, const Overrides& overrid
   apply_assignments(experiment, from_file, has_option);
   override_jobs(of_jobs, experiment, variant, from_overrides, has_option);
   take_of_jobs(from_overrides);
+  const auto written = experiment.variants;
   const auto of_variants = override_variants(experiment, from_overrides, has_option);
   apply_assignments(experiment, from_overrides, has_option);
   Origins origins(path);
@@ -300,7 +318,9 @@ LocatedExperiment load_located(const std::string& path, const Overrides& overrid
     if (name == variant) chosen = std::move(changed);
   }
   if (!variant.empty()) expect_variant(experiment, variant);
+  std::vector<std::string> replaced = replaced_keys(written, experiment);
   LocatedExperiment located{chosen ? std::move(*chosen) : std::move(experiment), origins.of(variant)};
+  located.replaced = std::move(replaced);
   located.jobs = split_into_jobs(located.experiment, of_jobs,
                                  [&](const std::string& job) { return origins.of(variant, job); });
   check_sharing(located.jobs);

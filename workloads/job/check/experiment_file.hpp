@@ -40,6 +40,8 @@ struct LocatedExperiment {
   Experiment experiment;  ///< not complete if there are jobs, which are complete
   Locate locate;
   std::vector<LocatedJob> jobs = {};  ///< in their order in the file; empty: the experiment is one job
+  /// Keys that variants had set, and an override has replaced: "data.cache_capacity of variant 'no-cache'".
+  std::vector<std::string> replaced = {};
 };
 /// As load_experiment, then applies the variant (empty: none). Overrides then need not suit the other
 /// variants. Key `jobs` makes it an experiment of several jobs.

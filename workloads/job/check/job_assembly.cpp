@@ -6,6 +6,7 @@
 
 #include "workloads/experiment/key_error.hpp"
 #include "workloads/experiment/overrides.hpp"
+#include "workloads/experiment/resolved_experiment.hpp"
 #include "workloads/job/placement/cache_rates.hpp"
 #include "workloads/job/plan/all_reduce_plan.hpp"
 #include "workloads/job/plan/data_plan.hpp"
@@ -44,9 +45,17 @@ void choose_initial_model(Experiment& experiment, const Locate& locate) {
   initial = file;
 }
 
+/// Of a cache policy that was published with some.
+void choose_loaders(Experiment& experiment, const Locate& locate) {
+  Experiment::Data& data = experiment.data;
+  if (data.source != DataSource::storage || locate("data.background").is_given) return;
+  data.loaders = ResolvedExperiment(experiment).cache->loaders;
+}
+
 LoadedJob placed(Experiment experiment, const Locate& locate, PlatformReader& platforms) {
   platforms::Description platform = platforms.platform(experiment.platform);
   resolve_cache_capacity(experiment);
+  choose_loaders(experiment, locate);
   choose_initial_model(experiment, locate);
   resolve_placement(experiment, platform, locate);
   const auto hosts = hosts_of_cache_rates(experiment);

@@ -170,6 +170,7 @@ std::string server_cost_line(const Job& job) {
                         line.empty() ? "server costs stated by the platform file: " : "; ", host,
                         cost->message.count() * 1e6, cost->tensor.count() * 1e6, rate(cost->push_rate),
                         rate(cost->reply_rate));
+    if (cost->parallel > 1) line += fmt::format(", {} at the same time", cost->parallel);
   }
   return line;
 }
@@ -208,6 +209,38 @@ void warn_of_shared_devices(const Job& job, std::vector<std::string>& warnings) 
       "one "
       "worker on each host",
       most->first, most->second));
+}
+
+/// A simulation lets servers share the cores of a host; an emulated server has its own.
+void warn_of_shared_cores(const Job& job, std::vector<std::string>& warnings) {
+  if (!job.devices().are_emulated()) return;
+  struct Load {
+    int servers = 0;
+    int threads = 0;
+    bool has_stated = false;
+  };
+  std::map<std::string, Load> loads;
+  for (const Rank server : job.roster().servers()) {
+    const ServerCost* const cost = job.devices().server_cost(server);
+    Load& load = loads[job.roster().host_of(server)];
+    ++load.servers;
+    load.threads += cost == nullptr ? 1 : cost->parallel;
+    load.has_stated = load.has_stated || cost != nullptr;
+  }
+  for (const auto& [name, load] : loads) {
+    const platforms::Host& host = job.spec().platform.host(name);
+    const bool is_device = host.properties.contains("device") && !load.has_stated;
+    const int cores = is_device ? 1 : std::max(1, host.cores);
+    if (load.servers < 2 || load.threads <= cores) continue;
+    warnings.push_back(fmt::format(
+        "host '{}' has {} servers, which share its {} in a simulation; in a run with run.devices: emulated "
+        "each works as if it was alone there, so measured steps are shorter than simulated ones",
+        name, load.servers,
+        is_device    ? "device"
+        : cores == 1 ? "core"
+                     : fmt::format("{} cores", cores)));
+    return;
+  }
 }
 
 /// "server" of server-2.
@@ -429,6 +462,13 @@ std::string work_text(const Job& job) {
 /// A traced job is known by its buckets: images and memory are not.
 bool is_traced(const Job& job) { return !job.spec().experiment.workload.measured_buckets.empty(); }
 
+/// "; up to 4 workers"; empty: the job has no more than those with which it begins.
+std::string growth_text(const Job& job) {
+  const int most = job.spec().experiment.recovery.most;
+  const bool grows = most > std::ssize(job.roster().first_workers());
+  return grows ? fmt::format("; up to {} workers", most) : "";
+}
+
 }  // namespace
 
 std::vector<std::string> question_of(const Job& job) {
@@ -456,7 +496,7 @@ std::vector<std::string> describe_job(const Job& job) {
   if (!is_traced(job)) lines.push_back(memory_line(job));
   if (const std::size_t slots = job.roster().workers().size() - job.roster().first_workers().size();
       slots > 0)
-    lines.push_back(counted(slots, "slot") + " for spares");
+    lines.push_back(counted(slots, "slot") + " for spares" + growth_text(job));
   if (std::string line = server_cost_line(job); !line.empty()) lines.push_back(std::move(line));
   return lines;
 }
@@ -472,7 +512,7 @@ std::vector<std::string> notes_of(const Job& job) {
   if (is_traced(job))
     return {
         "sync.collective=ring is Tandem's ring, which moves on only while the worker's own thread waits; for "
-        "NCCL's ring, give physics.all_reduce=ring instead"};
+        "NCCL's ring, give sync.collective=native and physics.all_reduce=ring instead"};
   return {fmt::format(
       "PyTorch's DistributedDataParallel sums through NCCL in buckets of 25 MiB, this job by Tandem's ring "
       "in buckets of {}. To predict DDP: sync.collective: native, workload.bucket_bytes: 25MiB and, "
@@ -490,6 +530,7 @@ std::vector<std::string> warnings_of(const Job& job) {
   std::vector<std::string> warnings;
   warn_of_unexpected_workers(job, warnings);
   warn_of_shared_devices(job, warnings);
+  warn_of_shared_cores(job, warnings);
   warn_of_small_images(job, warnings);
   warn_of_unread_disks(job, warnings);
   warn_of_sampling_without_selection(job, warnings);

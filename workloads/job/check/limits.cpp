@@ -72,7 +72,7 @@ Values values_of(const Combination& all) {
                                      return std::ranges::find(one.routes, experiment.sync.over) !=
                                             one.routes.end();
                                    })},
-      {"algorithms_that_wait", names_of(sync::catalog(), waits_for_all)},
+      {"algorithms_by_key", names_of(sync::catalog(), works_by_key)},
       {"algorithms_in_lockstep",
        names_of(sync::catalog(), [](const sync::Factory& one) { return one.lockstep; })},
       {"samplers", samplers_for(chosen.cache->needs)},
@@ -101,7 +101,7 @@ const Values& nouns() {
                              {"rounds", "stop.rounds"},
                              {"cosine", "(their number)"},
                              {"algorithms_over", "those of this route"},
-                             {"algorithms_that_wait", "algorithms of rounds"},
+                             {"algorithms_by_key", "asp and algorithms of rounds"},
                              {"algorithms_in_lockstep", "those in lockstep"},
                              {"samplers", "a sampler with what the policy needs"}};
   return all;
@@ -144,9 +144,9 @@ bool Combination::plans_epochs() const {
   return has_cache_nodes() && (needs.ahead || needs.importance || needs.lists);
 }
 
-bool waits_for_all(const sync::Factory& algorithm) {
+bool works_by_key(const sync::Factory& algorithm) {
   const bool has_server = std::ranges::find(algorithm.routes, sync::Route::server) != algorithm.routes.end();
-  return has_server && (algorithm.lockstep || !algorithm.timing_driven);
+  return has_server && (algorithm.lockstep || !algorithm.timing_driven || algorithm.decides_by_part);
 }
 
 const std::vector<LimitGroup>& limit_groups() {

@@ -46,7 +46,7 @@ struct Limit {
     /// "workers of {algorithm} exchange whole models". Those are `algorithm`, `over`, `routes`,
     /// `compression`, `cache`, `sampler`, `split`, `model`, `lifetime`, `policy` (of commits), `recovery`,
     /// `place` (of commits), `needs` (of the cache policy), `peers`, `parameters`, `workers`, `rounds`
-    /// (stop.rounds), `cosine`, and the lists `algorithms_over`, `algorithms_that_wait`,
+    /// (stop.rounds), `cosine`, and the lists `algorithms_over`, `algorithms_by_key`,
     /// `algorithms_in_lockstep` and `samplers`.
     std::string expected;
     /// Settings with which it is met, over an experiment with four workers and a server: "sync.rings=2 ...".
@@ -84,8 +84,8 @@ const std::vector<LimitGroup>& limit_groups();
 /// meant something else. All that are met are warnings of the job.
 const LimitGroup& warning_group();
 
-/// A server of the algorithm answers when all workers have pushed.
-bool waits_for_all(const sync::Factory& algorithm);
+/// A server of the algorithm can decide about each bucket on its own.
+bool works_by_key(const sync::Factory& algorithm);
 
 /// Errors: ConfigError naming place, key, expected and found, for the first case that is met.
 void check_limits(const std::vector<Limit>& limits, const Combination& all, const Locate& locate);

@@ -66,6 +66,10 @@ std::vector<Limit> of_departures() {
 /// Of the slots beyond the workers'.
 std::vector<Limit> of_spares() {
   return {
+      {Kind::unused,
+       "there are no slots beyond the workers' (placement.spares)",
+       {{"recovery.most", "0", departs + "recovery.most=5",
+         [](All all) { return all.experiment.recovery.most > 0 && !has_spares(all); }}}},
       {Kind::value,
        may_depart,
        {{"placement.spares", "hosts of the spares of recovery.policy spares",
@@ -158,6 +162,8 @@ std::vector<Limit> of_departures_in_place() {
          [](All all) {
            return in_place_over_server(all) && all.experiment.sync.exchange != ExchangeUnit::whole;
          }},
+        {"sync.compress_replies", "false", departs + "sync.compress_replies=true sync.compression=top-k",
+         [](All all) { return in_place_over_server(all) && all.experiment.sync.compress_replies; }},
         {"optimizer.update_at", "server", departs + "optimizer.update_at=workers",
          [](All all) {
            return in_place_over_server(all) && all.experiment.optimizer.update_at != UpdateSide::server;
@@ -176,6 +182,13 @@ std::vector<Limit> of_departures_in_place() {
          [](All all) {
            return in_place(all) && all.is_over(Route::all_reduce) &&
                   all.experiment.sync.collective == native_all_reduce;
+         }}}},
+      {Kind::unsupported,
+       may_depart + ", and a worker that arrives takes buffers with the model",
+       {{"workload.measured_buffers", "0",
+         departs + "sync.over=all-reduce workload.model=synthetic workload.measured_buffers=200kB",
+         [](All all) {
+           return in_place_without_server(all) && all.experiment.workload.measured_buffers > Bytes(0);
          }}}},
       {Kind::unsupported,
        may_depart + ", and a repeated exchange could apply a bucket twice",

@@ -20,6 +20,8 @@ bool works_over(const sync::Factory& algorithm, Route route) {
 
 bool is_synthetic(All all) { return all.experiment.workload.model == "synthetic"; }
 
+bool has_measured_buffers(All all) { return all.experiment.workload.measured_buffers > Bytes(0); }
+
 std::int64_t cosine_rounds(const Experiment& experiment) {
   return experiment.optimizer.cosine_rounds > 0 ? experiment.optimizer.cosine_rounds : experiment.stop.rounds;
 }
@@ -36,6 +38,12 @@ bool has_no_limit(const Experiment::Stop& stop) {
 bool has_native_devices(All all) { return all.experiment.run.devices == DeviceSpeed::native; }
 bool exchanges_by_key(All all) { return all.experiment.sync.exchange == ExchangeUnit::by_key; }
 
+bool compresses_replies(All all) { return all.experiment.sync.compress_replies; }
+bool may_err_widely(All all) {
+  const auto method = all.chosen.compression->may_err_widely;
+  return method != nullptr && method(all.chosen.compression.options());
+}
+
 std::vector<Limit> of_models() {
   const auto has_tensors = [](All all) { return !all.experiment.workload.synthetic_tensors.empty(); };
   const auto has_measured_buckets = [](All all) { return !all.experiment.workload.measured_buckets.empty(); };
@@ -49,7 +57,9 @@ std::vector<Limit> of_models() {
        {{"workload.synthetic_tensors", "nothing", "workload.synthetic_tensors=[4MB,16kB]",
          [=](All all) { return has_tensors(all) && !is_synthetic(all); }},
         {"workload.measured_buckets", "nothing", "'workload.measured_buckets=[4MB 30ms]'",
-         [=](All all) { return has_measured_buckets(all) && !is_synthetic(all); }}}},
+         [=](All all) { return has_measured_buckets(all) && !is_synthetic(all); }},
+        {"workload.measured_buffers", "0", "workload.measured_buffers=200kB",
+         [](All all) { return has_measured_buffers(all) && !is_synthetic(all); }}}},
       {Kind::value,
        "a learner computes whole layers",
        {{"workload.bucket_rule", "layers where workload.math is real",
@@ -190,17 +200,65 @@ std::vector<Limit> of_exchanges() {
            return all.experiment.sync.pull == ServerPull::requested && !all.is_over(Route::server);
          }},
         {"sync.exchange", "whole", "sync.exchange=by-key sync.over=all-reduce",
-         [](All all) { return exchanges_by_key(all) && !all.is_over(Route::server); }}}},
+         [](All all) { return exchanges_by_key(all) && !all.is_over(Route::server); }},
+        {"sync.compress_replies", "false",
+         "sync.compress_replies=true sync.compression=top-k sync.over=all-reduce",
+         [](All all) { return compresses_replies(all) && !all.is_over(Route::server); }}}},
+      {Kind::unused,
+       "over {over} workers send no buffers before a step (sync.over)",
+       {{"workload.measured_buffers", "0", "workload.model=synthetic workload.measured_buffers=200kB",
+         [](All all) { return has_measured_buffers(all) && !all.is_over(Route::all_reduce); }}}},
+      {Kind::unused,
+       "workers of {algorithm} sum no gradients",
+       {{"workload.measured_buffers", "0",
+         "workload.model=synthetic workload.measured_buffers=200kB sync.over=all-reduce "
+         "sync.algorithm=local-sgd",
+         [](All all) {
+           return has_measured_buffers(all) && all.chosen.algorithm->payload != sync::Payload::gradient;
+         }}}},
       {Kind::unsupported,
-       "the server of {algorithm} does not wait for the pushes of all workers (servers of "
-       "{algorithms_that_wait} do)",
-       {{"sync.exchange", "whole", "sync.exchange=by-key sync.algorithm=asp",
-         [](All all) { return exchanges_by_key(all) && !waits_for_all(all.chosen.algorithm.make()); }}}},
+       "the server of {algorithm} decides about whole pushes (servers of {algorithms_by_key} also about each "
+       "bucket)",
+       {{"sync.exchange", "whole", "sync.exchange=by-key sync.algorithm=k-sync",
+         [](All all) { return exchanges_by_key(all) && !works_by_key(all.chosen.algorithm.make()); }}}},
       {Kind::unused,
        "sync.exchange is by-key: the bucket of the first layers is exchanged last, so forward would wait for "
        "all",
        {{"sync.overlap", "none or backward", "sync.exchange=by-key sync.overlap=both",
          [=](All all) { return exchanges_by_key(all) && overlaps_forward(all); }}}},
+  };
+}
+
+std::vector<Limit> of_compressions() {
+  return {
+      {Kind::unused,
+       "sync.compression is none",
+       {{"sync.compress_replies", "false", "sync.compress_replies=true",
+         [](All all) { return compresses_replies(all) && !all.chosen.compresses(); }}}},
+      {Kind::unsupported,
+       "buckets that are exchanged one after the other have versions of their own, and a reply is the change "
+       "of one version to another",
+       {{"sync.compress_replies", "false",
+         "sync.compress_replies=true sync.compression=top-k sync.exchange=by-key",
+         [](All all) { return compresses_replies(all) && exchanges_by_key(all); }}}},
+      {Kind::value,
+       "errors of {compression} may be larger than the values, and what a reply lacks is part of the next "
+       "one",
+       {{"sync.compress_replies",
+         "false, or a method with error feedback, or optimizer.update_at workers where replies are means",
+         "sync.compress_replies=true sync.compression=qsgd",
+         [](All all) {
+           return compresses_replies(all) && may_err_widely(all) &&
+                  all.experiment.optimizer.update_at == UpdateSide::server;
+         }}}},
+      {Kind::value,
+       "messages of lossless have lengths of their own, which are counted when all have arrived",
+       {{"sync.overlap", "none or backward",
+         "sync.compress_replies=true sync.compression=lossless sync.overlap=both",
+         [](All all) {
+           return compresses_replies(all) && all.experiment.sync.overlaps_forward() &&
+                  all.chosen.compression->sharing == compression::Sharing::none;
+         }}}},
       {Kind::value,
        "messages of lossless have lengths of their own, and an all-reduce takes equal ones",
        {{"sync.compression", "another one, or sync.over server",
@@ -215,12 +273,31 @@ std::vector<Limit> of_exchanges() {
          [](All all) {
            return all.chosen.compresses() && all.chosen.algorithm->payload == sync::Payload::model;
          }}}},
+  };
+}
+
+/// Of the all-reduce of a library, which has no schedule.
+std::vector<Limit> of_native_sums() {
+  const auto is_native = [](All all) {
+    return all.is_over(Route::all_reduce) && all.experiment.sync.collective == native_all_reduce;
+  };
+  const auto names_algorithm = [](All all) {
+    return all.experiment.physics.all_reduce != LibraryAlgorithm::automatic;
+  };
+  return {
       {Kind::unused,
        "the library chooses its own ways (sync.collective is native)",
        {{"sync.rings", "1", "sync.rings=2 sync.collective=native sync.over=all-reduce",
-         [](All all) {
-           const auto& sync = all.experiment.sync;
-           return all.is_over(Route::all_reduce) && sync.rings > 1 && sync.collective == native_all_reduce;
+         [=](All all) { return all.experiment.sync.rings > 1 && is_native(all); }}}},
+      {Kind::unused,
+       "over {over} no library sums (sync.over)",
+       {{"physics.all_reduce", "auto", "physics.all_reduce=ring",
+         [=](All all) { return names_algorithm(all) && !all.is_over(Route::all_reduce); }}}},
+      {Kind::unused,
+       "messages of Tandem's own schedules sum, where sync.collective is not native",
+       {{"physics.all_reduce", "auto", "physics.all_reduce=ring sync.over=all-reduce sync.collective=ring",
+         [=](All all) {
+           return names_algorithm(all) && all.is_over(Route::all_reduce) && !is_native(all);
          }}}},
   };
 }
@@ -373,8 +450,8 @@ std::vector<Limit> of_runs() {
 const std::vector<Limit>& limits_of_training() {
   static const std::vector<Limit> all = [] {
     std::vector<Limit> limits;
-    for (const auto& part :
-         {of_models(), of_measured_times(), of_exchanges(), of_ends(), of_optimizers(), of_runs()})
+    for (const auto& part : {of_models(), of_measured_times(), of_exchanges(), of_compressions(),
+                             of_native_sums(), of_ends(), of_optimizers(), of_runs()})
       limits.insert(limits.end(), part.begin(), part.end());
     return limits;
   }();

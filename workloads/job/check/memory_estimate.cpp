@@ -103,6 +103,7 @@ RankMemory of_worker(const Job& job, int index) {
   // The copy that is averaged, its mean, and the other's model.
   if (exchange.route() == sync::Route::peers) memory.buffers = model * 3;
   if (exchange.compression() != nullptr && exchange.has_error_feedback()) memory.buffers += model;
+  if (exchange.compresses_replies()) memory.buffers += model;  // at most: a reply before decompression
   memory.activations = activations_of(job, &ModelDescription::Activations::kept, job.data().batch());
   memory.data = of_worker_data(job, index);
   if (job.checkpoints().evaluator == job.roster().workers()[static_cast<std::size_t>(index)])
@@ -131,6 +132,9 @@ RankMemory of_server(const Job& job, int shard) {
   if (const auto* outer = std::get_if<sync::OuterMomentum>(&rule); outer != nullptr && outer->momentum > 0.0)
     memory.algorithm += part;
   if (exchange.compression() != nullptr) memory.buffers = part * workers;  // at most: before decompression
+  if (exchange.compresses_replies()) memory.buffers += part;               // at most: a message
+  // At most: the models that workers have.
+  if (exchange.replies_bring_differences()) memory.algorithm += part * (workers + 1);
   return memory;
 }
 

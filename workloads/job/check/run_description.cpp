@@ -13,6 +13,7 @@
 #include "workloads/job/check/shard_shares.hpp"
 #include "workloads/job/plan/commit_machines.hpp"
 #include "workloads/job/plan/workers_of_generation.hpp"
+#include "workloads/job/plan/slot_machines.hpp"
 #include "workloads/job/plan/zones.hpp"
 
 namespace tandem {
@@ -109,7 +110,11 @@ RunInfo describe_run(const Job& job, const std::string& world) {
           describe_shares(shares_of_policies(job.model(), layout, policy), shard_hosts(job)));
   }
   const Experiment& experiment = info.experiment;
-  if (experiment.continuation() != Continuation::none) info.zones = zones_of(job);
+  if (experiment.continuation() != Continuation::none) {
+    info.zones = zones_of(job);
+    info.slot_machines = machines_of_slots(job);
+    info.places = places_of(job);
+  }
   // The one policy that knows them.
   if (experiment.checkpoint.policy == "hazard")
     info.lifetimes = describe_lifetimes(job, machines_that_stop(job));

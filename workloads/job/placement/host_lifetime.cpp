@@ -56,13 +56,6 @@ LifetimeModel model_of(const std::string& text) {
   return model;
 }
 
-/// "region", "tandem:region"; empty: the host has neither.
-std::string property_of(const platforms::Host& host, const std::string& name) {
-  for (const auto& id : {name, "tandem:" + name})
-    if (const auto found = host.properties.find(id); found != host.properties.end()) return found->second;
-  return "";
-}
-
 std::string text_of(const std::map<std::string, std::string>& properties) {
   std::string text;
   for (const auto& [name, value] : properties)
@@ -146,7 +139,7 @@ const LifetimeModel& LifetimesOfHosts::of_group(const platforms::Host& host) con
   std::string known, found;
   for (const LifetimeGroup& group : groups_) {
     auto own = group.properties;
-    for (auto& [name, value] : own) value = property_of(host, name);
+    for (auto& [name, value] : own) value = platforms::property_of(host, name);
     if (own == group.properties) return group.model;
     known += (known.empty() ? "" : " | ") + text_of(group.properties);
     found = text_of(own);

@@ -314,6 +314,7 @@ class Placer {
 
   void check_departures() const {
     check_most();
+    check_growth();
     check_needed_machines();
     const auto& transience = experiment_.transience;
     try {
@@ -342,6 +343,22 @@ class Placer {
     if (experiment_.recovery.least > static_cast<int>(workers))
       fail_at("recovery.least", fmt::format("at most {}, the number of workers", workers),
               quote(experiment_.recovery.least));
+  }
+
+  /// Beyond the workers that the job begins with, there are the slots for spares.
+  void check_growth() const {
+    const int most = experiment_.recovery.most;
+    if (most == 0) return;
+    const auto workers = static_cast<int>(placement_.workers.size());
+    const auto slots = static_cast<int>(all_slots().size());
+    if (most < workers || most > slots)
+      fail_at("recovery.most",
+              fmt::format("0, or {} to {}: the number of workers, and that with placement.spares", workers,
+                          slots),
+              quote(most));
+    const int limit = algorithm().make.most_workers;
+    if (limit > 0 && most > limit)
+      fail_at("recovery.most", fmt::format("at most {} for {}", limit, algorithm().name), quote(most));
   }
 
   /// A job that starts again waits for all workers, unless recovery.least says with how few it may continue.

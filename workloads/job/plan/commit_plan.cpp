@@ -237,9 +237,13 @@ Bytes commit_size(const Job& job, Rank rank, bool with_model) {
   const ModelDescription& model = job.model();
   const RankAssignment& assignment = job.roster().assignment(rank);
   std::int64_t elements = with_model ? model.elements() : 0;
-  if (assignment.role == Role::server)
-    elements += vectors_of_server(exchange) *
-                shard_elements(exchange.shard_layout().at(static_cast<std::size_t>(assignment.index)));
+  if (assignment.role == Role::server) {
+    const std::int64_t part =
+        shard_elements(exchange.shard_layout().at(static_cast<std::size_t>(assignment.index)));
+    elements += vectors_of_server(exchange) * part;
+    if (exchange.compresses_replies() && exchange.servers_send_means() && exchange.has_error_feedback())
+      elements += part;
+  }
   if (assignment.role == Role::worker) {
     elements += vectors_of_worker(exchange, model) * model.elements();
     if (exchange.compression() != nullptr && exchange.has_error_feedback())

@@ -107,11 +107,11 @@ DataPlan::DataPlan(const Experiment& experiment, const ResolvedExperiment& chose
     return dataset ? dataset->train_labels() : modelled_train_labels(setting);
   };
   augmentation_ = augmentation_of(setting_, info_);
-  const std::int64_t smallest =
-      chosen.split->replicates ? info_.train_samples : info_.train_samples / workers;
+  const int most = std::max(workers, experiment.recovery.most);
+  const std::int64_t smallest = chosen.split->replicates ? info_.train_samples : info_.train_samples / most;
   if (smallest == 0)
     throw ConfigError("fewer training samples (" + std::to_string(info_.train_samples) + ") than workers (" +
-                      std::to_string(workers) + ")");
+                      std::to_string(most) + ")");
   const double mean_bytes =
       static_cast<double>(manifest_.total().count()) / static_cast<double>(manifest_.samples);
   stored_batch_ = Bytes(std::llround(mean_bytes * batch_));

@@ -58,7 +58,14 @@ std::map<Rank, ServerCost> server_costs(const Roster& roster,
     if (host == nullptr) continue;
     // Wrong figures are found on every host of the job, whatever its ranks do.
     const auto stated = stated_server_cost(*host, file);
-    if (stated && roster.assignment(rank).role == Roster::Role::server) costs.emplace(rank, *stated);
+    if (stated && roster.assignment(rank).role == Roster::Role::server) {
+      if (stated->parallel > 1 && roster.steward())
+        throw ConfigError(file + ": host '" + host->name +
+                          "': property 'tandem:server_parallel': expected 1 in a job from which machines may "
+                          "depart, found " +
+                          std::to_string(stated->parallel));
+      costs.emplace(rank, *stated);
+    }
     if (roster.assignment(rank).role == Roster::Role::directory) costs.emplace(rank, directory_cost());
   }
   return costs;

@@ -39,6 +39,11 @@ class ExchangePlan {
   sync::UpdateRule update_rule() const { return algorithm_->make.update_rule(sync_setting_); }
   /// Decisions depend on durations or on the order of arrival.
   bool is_timing_driven() const { return algorithm_->make.timing_driven; }
+  /// Over a server: it may stop steps whose gradients it would drop.
+  bool cancels_steps() const {
+    const auto& make = algorithm_->make;
+    return route() == sync::Route::server && make.cancels != nullptr && make.cancels(sync_setting_.options);
+  }
   /// The batch of a worker may change during the job.
   bool varies_batch() const { return algorithm_->make.varies_batch || deals_batches_; }
   /// All workers finish the same rounds, whatever their speed. This includes workers that update their own
@@ -74,6 +79,15 @@ class ExchangePlan {
   const std::string& compression_name() const { return compression_->name; }
   const Options& compression_options() const { return compression_options_; }
   bool has_error_feedback() const { return compression::has_error_feedback(compression_options_); }
+  /// Over a server: replies are compressed as pushes are.
+  bool compresses_replies() const {
+    return route() == sync::Route::server && sync_.compress_replies && compression() != nullptr;
+  }
+  /// Such a reply is the difference between the model of the server and that of the worker. Otherwise it is a
+  /// mean, or a model in messages that lose nothing.
+  bool replies_bring_differences() const {
+    return compresses_replies() && servers_hold_model() && !compression()->is_exact;
+  }
   /// The setting for elements of the flat layout that a worker sends together. Pre: all are trained, and of
   /// one bucket.
   compression::Setting compression_setting(int worker, std::int64_t position, std::int64_t elements) const;
@@ -96,6 +110,16 @@ class ExchangePlan {
   }
   /// By bucket, floats whose all-reduce moves as many bytes as the exchange of the bucket.
   std::vector<std::int64_t> summed_elements() const;
+  /// The model's buffers, which the first worker sends to all before each forward pass whose gradient is
+  /// summed.
+  Bytes buffers() const {
+    const bool shares = route() == sync::Route::all_reduce && payload() == sync::Payload::gradient;
+    return shares ? model_->buffers : Bytes(0);
+  }
+  /// The number of their sum, among those of an exchange over an all-reduce.
+  int number_of_buffers() const {
+    return (compression() == nullptr ? 1 : 3) * static_cast<int>(model_->buckets.size()) + 2;
+  }
   /// How workers sum; null over another route.
   const AllReducePlan* all_reduce() const { return all_reduce_ ? &*all_reduce_ : nullptr; }
   /// The group in which all workers sum, shared by the ranks of a process. Pre: all_reduce() is not null.

@@ -8,6 +8,7 @@
 #include "workloads/job/plan/departing_nodes.hpp"
 #include "workloads/job/plan/fates_of_job.hpp"
 #include "workloads/job/plan/recovery_plan.hpp"
+#include "workloads/job/plan/slot_machines.hpp"
 #include "workloads/job/plan/worker_scaling.hpp"
 
 namespace tandem {
@@ -62,6 +63,7 @@ Job::Job(JobSpec spec) : parts_(std::make_unique<Parts>(std::move(spec))) {
   if (!this->spec().experiment.transience.may_depart()) return;
   fates_of(*this);
   check_known_lifetimes(*this);
+  check_known_prices(*this);
   check_stable_roles(this->spec().experiment, this->spec().platform, roster());
   check_storage_hosts(*this);
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "workloads/experiment/resolved_experiment.hpp"
 #include "workloads/job/placement/host_lifetime.hpp"
 #include "workloads/job/plan/job.hpp"
+#include "workloads/job/plan/slot_machines.hpp"
 #include "workloads/job/plan/zones.hpp"
 
 namespace tandem {
@@ -32,10 +34,12 @@ std::function<double(Seconds)> survival_of(const Experiment& experiment, const R
 }  // namespace
 
 std::unique_ptr<recovery::Policy> make_recovery_policy(const Experiment& experiment, int slots,
-                                                       std::vector<std::size_t> zones) {
+                                                       std::vector<std::size_t> zones,
+                                                       std::vector<SlotMachine> machines) {
   const auto& recovery = experiment.recovery;
   const ResolvedExperiment chosen(experiment);
-  return chosen.recovery.make()({.workers = slots - static_cast<int>(experiment.placement.spares.size()),
+  const int first = slots - static_cast<int>(experiment.placement.spares.size());
+  return chosen.recovery.make()({.workers = std::max(first, recovery.most),
                                  .slots = slots,
                                  .least = recovery.least,
                                  .give_up = recovery.give_up,
@@ -43,13 +47,14 @@ std::unique_ptr<recovery::Policy> make_recovery_policy(const Experiment& experim
                                  .zones = std::move(zones),
                                  .provisioning = recovery.provisioning,
                                  .provisioning_options = recovery.provisioning_options,
+                                 .machines = std::move(machines),
                                  .time_scale = experiment.transience.time_scale,
                                  .survival = survival_of(experiment, chosen)});
 }
 
 std::unique_ptr<recovery::Policy> make_recovery_policy(const Job& job) {
   return make_recovery_policy(job.spec().experiment, static_cast<int>(job.roster().workers().size()),
-                              zones_of(job));
+                              zones_of(job), machines_of_slots(job));
 }
 
 void check_known_lifetimes(const Job& job) {

@@ -12,10 +12,11 @@ namespace tandem {
 
 class Job;
 
-/// The policy of recovery.policy. `slots`: for all workers, spares included; `zones`: of each slot. Errors:
-/// ConfigError.
+/// The policy of recovery.policy. `slots`: for all workers, spares included; `zones` and `machines`: of each
+/// slot. Errors: ConfigError.
 std::unique_ptr<recovery::Policy> make_recovery_policy(const Experiment& experiment, int slots,
-                                                       std::vector<std::size_t> zones);
+                                                       std::vector<std::size_t> zones,
+                                                       std::vector<SlotMachine> machines);
 std::unique_ptr<recovery::Policy> make_recovery_policy(const Job& job);
 
 /// Errors: ConfigError naming the host if the policy asks for the distribution of lifetimes, and machines of

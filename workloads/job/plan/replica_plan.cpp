@@ -110,6 +110,8 @@ ReplicaPlan plan_replica(const Experiment& experiment, const DatasetInfo& datase
   ModelDescription model =
       workload.model == "synthetic" ? synthetic_model(workload) : model_of_learner(learner, workload);
   for (auto& bucket : model.buckets) bucket.shares_statistics = experiment.sync.average_statistics;
+  if (workload.model == "synthetic") model.buffers = workload.measured_buffers;
+  if (!experiment.sync.average_statistics) model.buffers = Bytes(0);
   return {.description = std::make_shared<const ModelDescription>(std::move(model)),
           .learner = std::move(learner),
           .real_math = workload.math == Experiment::Workload::Math::real,

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "workloads/job/plan/job.hpp"
+#include "workloads/records/result_directory.hpp"
 
 namespace tandem {
 
@@ -14,7 +16,9 @@ namespace tandem {
 /// depart together. Hosts with the same property tandem:zone are in one zone, and those without it in
 /// another.
 std::vector<std::size_t> zones_of(const Job& job);
-/// The same, followed by the zones of slots on these hosts.
+/// Of all hosts of the job of which the platform file says where they are.
+std::map<std::string, HostPlace> places_of(const Job& job);
+/// The zones of all slots, followed by those of slots on these hosts.
 std::vector<std::size_t> zones_of(const Job& job, std::span<const std::string> more);
 
 }  // namespace tandem

@@ -19,9 +19,10 @@ class KeyCosts {
     Bytes push{0};
     Bytes reply{0};
   };
-  /// By key; empty: the host states no cost.
+  /// By key; empty: the host states no cost, or another part does this work.
   explicit KeyCosts(std::vector<Key> keys) : keys_(std::move(keys)) {}
 
+  bool empty() const { return keys_.empty(); }
   std::optional<Work> of_push(std::size_t key) const {
     if (keys_.empty()) return std::nullopt;
     return Work{.kind = Work::Kind::push, .bytes = keys_.at(key).push, .tensors = keys_[key].tensors};

@@ -31,7 +31,7 @@ KeyCosts::Key cost_of(const ShardKey& key, const ModelDescription& description, 
   KeyCosts::Key cost{.tensors = tensors_in(pieces, description)};
   for (std::size_t piece = key.first; piece <= key.last; ++piece) {
     cost.push += model.pushes().slot(0, piece).size;
-    cost.reply += all[piece].bytes();
+    cost.reply += model.reply_size(piece);
   }
   return cost;
 }
@@ -43,6 +43,16 @@ KeyCosts costs_of(const Job& job, Rank rank, ServerModel& model) {
       costs.push_back(cost_of(key, job.model(), model));
   return KeyCosts(std::move(costs));
 }
+
+int threads_of(const Job& job, Rank rank) {
+  const ServerCost* const cost = job.devices().server_cost(rank);
+  return cost == nullptr ? 1 : cost->parallel;
+}
+
+KeyCosts no_costs() { return KeyCosts(std::vector<KeyCosts::Key>()); }
+
+/// Threads of their own, besides the one that decides, work on pushes and replies.
+bool has_threads(const Job& job, Rank rank) { return threads_of(job, rank) > 1; }
 
 bool are_updates_rounds(const Job& job) {
   return job.roster().steward() && job.exchange().algorithm().make.membership.rounds_are_updates;
@@ -92,7 +102,7 @@ ParameterServer::ParameterServer(const Job& job, Context& context, Journal& jour
       model_(job.replica_plan(), plan_, context.device(), shard,
              job.devices().kind_of(context.rank()) != DevicePlan::processor_kind),
       policies_(policies_of(plan_, model_)),
-      costs_(costs_of(job, context.rank(), model_)),
+      costs_(has_threads(job, context.rank()) ? no_costs() : costs_of(job, context.rank(), model_)),
       progress_({.workers = job.roster().workers().size(),
                  .counts_updates = are_updates_rounds(job),
                  .is_alone = job.roster().deciders().size() == 1,
@@ -106,7 +116,11 @@ ParameterServer::ParameterServer(const Job& job, Context& context, Journal& jour
               .requests_pulls = plan_.requests_pulls(),
               .omits_known_models = plan_.replies_omit_known_models(),
               .steward = steward_,
-              .answer_time = job.devices().answer_time(context.rank())}),
+              .answer_time = job.devices().answer_time(context.rank())},
+             ServerThreads(threads_of(job, context.rank()), has_threads(job, context.rank())
+                                                                ? costs_of(job, context.rank(), model_)
+                                                                : no_costs())),
+      cancels_(context, job.roster().workers(), is_coordinator_ && plan_.cancels_steps()),
       updates_(context, journal, model_,
                {.workers = job.roster().workers(),
                 .records = is_coordinator_ && gets_pushes_,
@@ -126,6 +140,7 @@ void ParameterServer::run() {
   while (!members_.is_over())
     std::visit([this](const auto& event) { handle(event); }, lines_.next(is_paused_));
   checkpointing_.commits().finish();
+  cancels_.finish();
   if (steward_) {
     lines_.finish();
     tell_steward_end();
@@ -138,7 +153,7 @@ void ParameterServer::handle(const WorkerLines::Pushed& event) {
   key_ = event.key;
   // The keys of a push have one number.
   if (key_ == 0) model_.pushes().note_push(event.worker, event.push.version);
-  if (is_last_key()) return on_push(event.worker, event.push);
+  if (is_last_key()) return on_push(event.worker, event.push, event.is_withdrawn);
   // Each key has its own round, with the decisions of a whole push. Only the last key counts as one.
   do_stated_work(costs_.of_push(key_));
   decide_about_key(event_of(event.worker, event.push));
@@ -152,7 +167,7 @@ void ParameterServer::handle(const WorkerLines::Reported& event) {
 }
 
 /// As the policy sees it.
-sync::Push ParameterServer::event_of(int worker, const protocol::Push& push) const {
+sync::Push ParameterServer::event_of(int worker, const protocol::Push& push, bool is_withdrawn) const {
   return {.now = now_of_policy(),
           .worker = worker,
           .version = progress_.version_of_policy(push.version),
@@ -161,13 +176,14 @@ sync::Push ParameterServer::event_of(int worker, const protocol::Push& push) con
           .duration = push.duration,
           .loss = push.loss,
           .done = progress_.fraction_done(context_.now()),
-          .rate = plan_.optimizer_setting().schedule.factor({progress_.rounds()})};
+          .rate = plan_.optimizer_setting().schedule.factor({progress_.rounds()}),
+          .cancelled = is_withdrawn};
 }
 
 /// The push is complete.
-void ParameterServer::on_push(int worker, const protocol::Push& push) {
+void ParameterServer::on_push(int worker, const protocol::Push& push, bool is_withdrawn) {
   Commits& commits = checkpointing_.commits();
-  do_stated_work(costs_.of_push(key_));
+  if (!is_withdrawn) do_stated_work(costs_.of_push(key_));
   updates_.on_push(worker, push);
   lines_.replies().on_push(worker, push.version);
   deals_.on_push(push.samples);
@@ -176,7 +192,7 @@ void ParameterServer::on_push(int worker, const protocol::Push& push) {
   if (!is_coordinator_ || !gets_pushes_) commits.hear(push.commit_round);
   const Progress reached = progress_.progress(context_.now());
   if (!progress_.counts_updates() && progress_.is_between_rounds()) hold_replies_if_due(reached);
-  const sync::Push event = event_of(worker, push);
+  const sync::Push event = event_of(worker, push, is_withdrawn);
   progress_.stop_if(event.done >= 1.0 || ends_with_commit());
   decide(event);
   // There may be enough workers again: no round waits any longer for those whose slots are still empty.
@@ -217,14 +233,30 @@ void ParameterServer::decide(const sync::ServerEvent& event) {
 }
 
 void ParameterServer::carry_out(const sync::ServerDecisions& decisions) {
-  if (!decisions.empty()) model_.pushes().select(lines_.inbox().keys()[key_]);
+  const bool changes = std::ranges::any_of(decisions, [](const sync::ServerDecision& decision) {
+    return std::holds_alternative<sync::Accept>(decision) || std::holds_alternative<sync::Apply>(decision);
+  });
+  // An answer to a report does not touch the pushes of another key.
+  if (changes) model_.pushes().select(lines_.inbox().keys()[key_]);
   for (const auto& decision : decisions) {
+    if (const auto* older = std::get_if<sync::Cancel>(&decision)) cancel(older->version);
     if (const auto* from = std::get_if<sync::Accept>(&decision)) updates_.accept(*from, is_last_key());
     if (const auto* update = std::get_if<sync::Apply>(&decision)) apply(update->scale);
     if (const auto* to = std::get_if<sync::Reply>(&decision)) reply(*to);
     if (const auto* to = std::get_if<sync::AnswerReport>(&decision)) lines_.answer(to->worker, to->ready);
     if (const auto* late = std::get_if<sync::Discard>(&decision))
       updates_.discard(late->worker, !members_.is_present(late->worker));
+  }
+}
+
+/// Of the steps in progress, those on older models than this version, as the policy counts.
+void ParameterServer::cancel(int version) {
+  const ReplySender& replies = lines_.replies();
+  for (int worker = 0; worker < members_.slots(); ++worker) {
+    const int own = replies.version(worker);
+    if (members_.is_member(worker) && !replies.awaits_reply(worker) &&
+        progress_.version_of_policy(own) < version)
+      cancels_.cancel(worker, own);
   }
 }
 
@@ -246,10 +278,11 @@ void ParameterServer::reply(const sync::Reply& decision) {
   if (!members_.is_present(worker)) return;
   updates_.make_room(worker);
   lines_.listen(worker);
-  lines_.set_model(worker, model_.hand_out(worker));
+  if (lines_.replies().brings_model(worker, progress_.version()))
+    lines_.set_reply(worker, updates_.hand_out(worker, progress_.version()));
   if (!is_last_key()) {
     do_stated_work(costs_.of_reply(key_));
-    return lines_.reply_to_part(worker);
+    return lines_.reply(worker, std::nullopt);
   }
   deal_if_due();
   if (const auto deals = deals_.tell(worker)) lines_.send_deals(worker, *deals);

@@ -25,6 +25,7 @@
 #include "workloads/roles/server/server_members.hpp"
 #include "workloads/roles/server/server_progress.hpp"
 #include "workloads/roles/server/server_updates.hpp"
+#include "workloads/roles/server/step_cancels.hpp"
 #include "workloads/roles/server/worker_lines.hpp"
 
 namespace tandem {
@@ -42,11 +43,12 @@ class ParameterServer {
   void handle(const WorkerLines::Left& event) { leave(event.worker); }
   void handle(const WorkerLines::OfJoin& event) { advance_join(event.worker, event.last); }
   void handle(const WorkerLines::OfSteward& event);
-  void on_push(int worker, const protocol::Push& push);
-  sync::Push event_of(int worker, const protocol::Push& push) const;
+  void on_push(int worker, const protocol::Push& push, bool is_withdrawn = false);
+  sync::Push event_of(int worker, const protocol::Push& push, bool is_withdrawn = false) const;
   void decide_about_key(const sync::ServerEvent& event);
   void decide(const sync::ServerEvent& event);
   void carry_out(const sync::ServerDecisions& decisions);
+  void cancel(int version);
   void apply(double scale);
   void reply(const sync::Reply& decision);
   protocol::Reply note_of_reply(const sync::Reply& decision) const;
@@ -98,6 +100,7 @@ class ParameterServer {
   DealBook deals_;
   RecordedCommits recorded_;
   WorkerLines lines_;
+  StepCancels cancels_;
   ServerUpdates updates_;
   ServerCheckpointing checkpointing_;
 };

@@ -35,6 +35,7 @@ void ParameterServer::on_departed(int worker) {
     return ask_for_end();
   }
   members_.depart(worker);
+  cancels_.forget(worker);
   const auto push = lines_.disconnect(worker);
   const bool drops = recovery_.on_loss == LossRule::drop;
   if (push && !drops) {
@@ -115,7 +116,7 @@ void ParameterServer::welcome(int worker) {
   if (deals_.deals()) lines_.send_deals(worker, deals_.tell_all(worker, counted));
   key_ = lines_.begin_answer(worker);
   do_stated_work(costs_.of_reply(key_));
-  lines_.set_model(worker, model_.hand_out(worker));
+  lines_.set_reply(worker, updates_.hand_out(worker, progress_.version()));
   lines_.reply(worker, note_of_reply({.worker = worker}));
   // The round waits for this slot already.
   if (is_awaited) return;

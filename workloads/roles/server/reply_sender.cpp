@@ -28,7 +28,7 @@ void ReplySender::reply(int worker, const protocol::Reply& note) {
 
 std::optional<std::size_t> ReplySender::next_piece(int worker) {
   Worker& one = at(worker);
-  if (holds_ || !one.note || one.sent == one.asked) return std::nullopt;
+  if (holds_ || one.is_in_work || !one.note || one.sent == one.asked) return std::nullopt;
   return one.key.last - one.sent++;
 }
 

@@ -40,6 +40,8 @@ class ReplySender {
   /// Whether the pieces of a reply to the worker's push bring the model of this version.
   bool brings_model(int worker, int version) const { return !omits_known_ || at(worker).known != version; }
   bool brings_model(int worker) const { return at(worker).brings_model; }
+  /// While the server works on the worker's reply, no piece of it is sent.
+  void set_in_work(int worker, bool is_in_work) { at(worker).is_in_work = is_in_work; }
   /// The note that comes with the last piece. Pre: next_piece() has returned that piece.
   const protocol::Reply& note(int worker) const { return *at(worker).note; }
   /// The policy has replied, and pieces are not sent.
@@ -56,6 +58,8 @@ class ReplySender {
 
   /// The worker has pushed and has no reply yet.
   bool awaits_reply(int worker) const { return at(worker).waits; }
+  /// Of the model that the worker has, or that a reply brings which is held.
+  int version(int worker) const { return at(worker).version; }
   bool awaits_answer(int worker) const { return at(worker).unanswered > 0; }
   /// No worker waits for a reply or an answer.
   bool has_answered_all() const;
@@ -74,9 +78,10 @@ class ReplySender {
     std::size_t sent = 0;                      ///< pieces
     std::optional<protocol::Reply> note = {};  ///< none: the policy has not replied yet
     bool brings_model = true;                  ///< the reply of this note
-    std::optional<int> known = {};             ///< version with the worker's last push; none: a newcomer
-    int version = 0;                           ///< of the model that the worker has
-    int reported_version = 0;                  ///< of its last report
+    bool is_in_work = false;
+    std::optional<int> known = {};  ///< version with the worker's last push; none: a newcomer
+    int version = 0;                ///< of the model that the worker has
+    int reported_version = 0;       ///< of its last report
     bool waits = false;
     int unanswered = 0;  ///< reports
   };

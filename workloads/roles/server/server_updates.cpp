@@ -55,6 +55,12 @@ void ServerUpdates::apply(double scale, double rate_factor, std::int64_t round, 
   accepted_.clear();
 }
 
+HandedOut ServerUpdates::hand_out(int worker, std::int64_t version) {
+  if (auto kernel = model_.compress_reply(worker, version))
+    compute({.kind = Work::Kind::compress, .bytes = model_.compressed_values()}, std::move(*kernel));
+  return model_.hand_out(worker, version);
+}
+
 void ServerUpdates::record_rest() {
   for (const Accepted& one : accepted_) journal_.accepted_samples += one.push.samples;
 }

@@ -51,6 +51,9 @@ class ServerUpdates {
     if (model_.pushes().has_accepted(worker)) fold();
   }
 
+  /// What a reply to the worker brings, of this version of the model. It may have to be compressed.
+  HandedOut hand_out(int worker, std::int64_t version);
+
   /// Waits until the work is done.
   void compute(const Work& work, Kernel kernel);
   /// At the end of the job: records the pushes that were accepted and are in no update.

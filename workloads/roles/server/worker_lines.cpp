@@ -1,5 +1,6 @@
 #include "workloads/roles/server/worker_lines.hpp"
 
+#include <limits>
 #include <utility>
 
 namespace tandem {
@@ -8,17 +9,29 @@ namespace {
 /// A server stays.
 constexpr int only_one = 1;
 
+protocol::Push push_of(const protocol::Withdrawn& note) {
+  return {.version = note.version,
+          .samples = note.samples,
+          .local_steps = note.local_steps,
+          .commit_round = note.commit_round,
+          .duration = note.duration,
+          .loss = std::numeric_limits<double>::quiet_NaN()};
+}
+
 }  // namespace
 
 WorkerLines::WorkerLines(Context& context, ServerModel& model, std::vector<ShardKey> keys,
-                         const Setting& setting)
+                         const Setting& setting, ServerThreads threads)
     : context_(context),
       model_(model),
       setting_(setting),
       inbox_(std::move(keys), setting.workers.size()),
       replies_(setting.workers.size(), setting.requests_pulls, setting.omits_known_models),
       lines_(setting.workers.size()),
-      awaited_((setting.requests_pulls ? 2 : 1) * setting.workers.size() + (setting.steward ? 1 : 0)) {
+      threads_(std::move(threads)) {
+  const std::size_t of_workers = (setting.requests_pulls ? 2 : 1) * setting.workers.size();
+  awaited_.resize(of_workers + threads_.size() + (setting.steward ? 1 : 0));
+  threads_.set_pendings(std::span(awaited_).subspan(of_workers, threads_.size()));
   for (std::size_t worker = 0; worker < lines_.size(); ++worker) {
     lines_[worker].rank = setting.workers[worker];
     lines_[worker].pieces.resize(model.pieces().size());
@@ -27,9 +40,15 @@ WorkerLines::WorkerLines(Context& context, ServerModel& model, std::vector<Shard
 
 WorkerLines::Event WorkerLines::next(bool only_steward) {
   if (only_steward) return OfSteward{context_.wait(awaited_[steward_entry()]).note};
+  const std::size_t of_workers = (setting_.requests_pulls ? 2 : 1) * lines_.size();
   while (true) {
+    if (const auto ready = threads_.take_push()) return *ready;
     const Completion arrived = context_.wait_any(awaited_);
     if (setting_.steward && arrived.index == steward_entry()) return OfSteward{arrived.note};
+    if (arrived.index >= of_workers) {
+      if (const auto replied = threads_.end(context_, arrived.index - of_workers)) send_worked_on(*replied);
+      continue;
+    }
     const int worker = static_cast<int>(arrived.index % lines_.size());
     std::optional<Event> event;
     if (line(worker).is_joining)
@@ -67,6 +86,10 @@ void WorkerLines::listen_for_note(int worker) {
 std::optional<WorkerLines::Event> WorkerLines::on_note(int worker, const Note& note) {
   if (const auto push = protocol::as<protocol::Push>(note))
     return carry_out(worker, inbox_.on_note(worker, *push));
+  if (const auto withdrawn = protocol::as<protocol::Withdrawn>(note)) {
+    line(worker).is_withdrawn = true;
+    return carry_out(worker, inbox_.on_note(worker, push_of(*withdrawn)));
+  }
   if (const auto report = protocol::as<protocol::Report>(note)) {
     replies_.on_report(worker, report->version);
     listen_for_note(worker);
@@ -75,7 +98,7 @@ std::optional<WorkerLines::Event> WorkerLines::on_note(int worker, const Note& n
   protocol::unpack<protocol::Leave>(note);
   Line& of = line(worker);
   context_.wait_all(of.pieces);
-  finish_reply(of);
+  of.finish_reply(context_);
   if (!of.answer.empty()) context_.wait(of.answer);
   return Left{worker};
 }
@@ -87,13 +110,15 @@ std::optional<WorkerLines::Event> WorkerLines::carry_out(int worker, const PushI
     return std::nullopt;
   }
   // A worker pushes only after it has its reply, so this does not block.
-  finish_reply(line(worker));
-  const std::size_t key = begin_answer(worker);
-  return Pushed{worker, key, std::get<PushInbox::Complete>(action).push};
+  line(worker).finish_reply(context_);
+  const Pushed pushed{worker, begin_answer(worker), std::get<PushInbox::Complete>(action).push,
+                      std::exchange(line(worker).is_withdrawn, false)};
+  if (!pushed.is_withdrawn && threads_.begin_push(context_, pushed)) return std::nullopt;
+  return pushed;
 }
 
 std::size_t WorkerLines::begin_answer(int worker) {
-  const std::size_t key = inbox_.begin_answer(worker);
+  const std::size_t key = line(worker).replied_key = inbox_.begin_answer(worker);
   replies_.begin(worker, inbox_.keys()[key]);
   listen_for_request(worker);
   return key;
@@ -115,17 +140,22 @@ void WorkerLines::send_pieces(int worker) {
   Line& to = line(worker);
   while (const auto piece = replies_.next_piece(worker)) {
     const bool is_last = *piece + 1 == model_.pieces().size();
-    const Slice slice = replies_.brings_model(worker) ? model_.slice(to.replied_model, *piece) : Slice{};
+    const Slice slice = replies_.brings_model(worker) ? model_.slice(to.handed_out, *piece) : Slice{};
     to.reply.push_back(
         is_last ? protocol::send<"replies">(context_, to.rank, replies_.note(worker), slice)
                 : protocol::send<"reply-pieces">(context_, to.rank, slice, model_.pieces()[*piece].bucket));
   }
 }
 
-void WorkerLines::finish_reply(Line& line) {
-  context_.wait_all(line.reply);
-  line.reply.clear();
-  line.replied_model.reset();
+void WorkerLines::send_worked_on(int worker) {
+  replies_.set_in_work(worker, false);
+  send_pieces(worker);
+}
+
+void WorkerLines::Line::finish_reply(Context& context) {
+  context.wait_all(reply);
+  reply.clear();
+  handed_out = {};
 }
 
 void WorkerLines::send_deals(int worker, const DealBook::Message& deals) {
@@ -135,13 +165,14 @@ void WorkerLines::send_deals(int worker, const DealBook::Message& deals) {
       protocol::send<"deals">(context_, to.rank, {size, reinterpret_cast<std::byte*>(deals.numbers)}));
 }
 
-void WorkerLines::reply(int worker, const protocol::Reply& note) {
-  replies_.reply(worker, note);
-  send_pieces(worker);
-}
-
-void WorkerLines::reply_to_part(int worker) {
-  replies_.reply_to_part(worker);
+void WorkerLines::reply(int worker, const std::optional<protocol::Reply>& note) {
+  if (note)
+    replies_.reply(worker, *note);
+  else
+    replies_.reply_to_part(worker);
+  const bool brings_model = !note || replies_.brings_model(worker);
+  replies_.set_in_work(worker,
+                       threads_.begin_reply(context_, worker, line(worker).replied_key, brings_model));
   send_pieces(worker);
 }
 
@@ -151,6 +182,7 @@ void WorkerLines::release_replies() {
 }
 
 void WorkerLines::finish_pulls() {
+  for (const int worker : threads_.end_all(context_)) send_worked_on(worker);
   for (int worker = 0; worker < static_cast<int>(lines_.size()); ++worker)
     while (replies_.has_unsent(worker)) {
       context_.wait(request_of(worker));

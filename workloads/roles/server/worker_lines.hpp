@@ -17,6 +17,7 @@
 #include "workloads/roles/server/deal_book.hpp"
 #include "workloads/roles/server/push_inbox.hpp"
 #include "workloads/roles/server/reply_sender.hpp"
+#include "workloads/roles/server/server_threads.hpp"
 
 namespace tandem {
 
@@ -29,19 +30,16 @@ class WorkerLines {
     std::optional<Rank> steward = {};  ///< who says which workers depart and join; none: all stay
     Seconds answer_time{};             ///< of a report
   };
-  /// The arguments must outlive it. `keys`: that workers push one after the other.
-  WorkerLines(Context& context, ServerModel& model, std::vector<ShardKey> keys, const Setting& setting);
+  /// `context` and `model` must outlive it. `keys`: that workers push one after the other. `threads`: which
+  /// work on pushes before these are events, and on replies before these are sent; none: the caller works.
+  WorkerLines(Context& context, ServerModel& model, std::vector<ShardKey> keys, const Setting& setting,
+              ServerThreads threads);
 
   const PushInbox& inbox() const { return inbox_; }
   ReplySender& replies() { return replies_; }
   const ReplySender& replies() const { return replies_; }
 
-  /// The push of a key is complete, and its answer has begun.
-  struct Pushed {
-    int worker;
-    std::size_t key;
-    protocol::Push push;
-  };
+  using Pushed = CompletePush;  ///< its answer has begun
   struct Reported {
     int worker;
     protocol::Report report;
@@ -72,13 +70,12 @@ class WorkerLines {
 
   // ---- Replies ----
 
-  /// The pieces of the worker's next reply are of this model.
-  void set_model(int worker, Snapshot model) { line(worker).replied_model = std::move(model); }
+  /// The pieces of the worker's next reply are of this.
+  void set_reply(int worker, HandedOut reply) { line(worker).handed_out = std::move(reply); }
   /// The worker's reply follows.
   void send_deals(int worker, const DealBook::Message& deals);
-  /// Sends the pieces that the worker has asked for.
-  void reply(int worker, const protocol::Reply& note);
-  void reply_to_part(int worker);
+  /// Sends the pieces that the worker has asked for. `note`: with the last key of a push.
+  void reply(int worker, const std::optional<protocol::Reply>& note);
   /// Sends the replies that were held.
   void release_replies();
   /// Sends the rest of every reply. Workers ask for the pieces without waiting for other ranks.
@@ -106,8 +103,11 @@ class WorkerLines {
   struct Line : JoiningSlot {
     std::vector<Pending> pieces;  ///< receives of all pieces of a push but the last of its key
     std::vector<Pending> reply;   ///< sends of the model in flight
-    Snapshot replied_model;       ///< the model of these sends
+    HandedOut handed_out;         ///< what these send
+    std::size_t replied_key = 0;
     Pending answer;
+    bool is_withdrawn = false;  ///< the push whose note has arrived
+    void finish_reply(Context& context);
   };
   Line& line(int worker) { return lines_.at(static_cast<std::size_t>(worker)); }
   Pending& next_of(int worker) { return awaited_.at(static_cast<std::size_t>(worker)); }
@@ -119,7 +119,7 @@ class WorkerLines {
   std::optional<Event> carry_out(int worker, const PushInbox::Action& action);
   void on_request(int worker);
   void send_pieces(int worker);
-  void finish_reply(Line& line);
+  void send_worked_on(int worker);
 
   Context& context_;
   ServerModel& model_;
@@ -127,8 +127,9 @@ class WorkerLines {
   PushInbox inbox_;
   ReplySender replies_;
   std::vector<Line> lines_;  ///< by worker
+  ServerThreads threads_;
   /// The operations for which the lines wait: by worker, its next note, or a piece that its push still
-  /// lacks; then by worker, its next request; then the steward's next note.
+  /// lacks; then by worker, its next request; then the work of each thread; then the steward's next note.
   std::vector<Pending> awaited_;
 };
 

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <limits>
 
+#include "workloads/job/plan/zones.hpp"
+
 namespace tandem {
 
 StewardNotices::StewardNotices(const Job& job, Context& context, Journal& journal)
-    : job_(job), context_(context), journal_(journal), known_(job.spec().directory) {
+    : job_(job), context_(context), journal_(journal), known_(job.spec().directory, places_of(job)) {
   if (job.generation() != nullptr) began_ = job.generation()->began;
 }
 

@@ -145,17 +145,28 @@ void Worker::step() {
              .version = progress_.version()};
   record_.start = phase_start_ = context_.now();
   const UpdateTime began{progress_.round(), progress_.local_steps()};
-  const auto [during, reports] = decisions_.step_begins({progress_.local_steps()});
+  const auto [during, reports, waits] = decisions_.step_begins({progress_.local_steps()});
   if (during) {
     if (!plan_.overlaps_forward()) exchange_->begin(*during);
     end_phase(Phase::exchange);
   }
-  if (reports) exchange_->report(push_so_far());
+  if (reports && waits) {
+    exchange_->ask(push_so_far());
+    end_phase(Phase::query);
+  } else if (reports) {
+    exchange_->report(push_so_far());
+  }
   load();
   Pending launched = begin_launches();
+  const Seconds loaded = context_.now();
+  if (during) {
+    exchange_->share_buffers();
+    end_phase(Phase::exchange);
+  }
+  const Seconds sharing = context_.now() - loaded;
   forward();
   if (during && plan_.overlaps_forward()) exchange_->begin(*during);
-  backward(during ? &*during : nullptr);
+  backward(during ? &*during : nullptr, sharing);
   if (during) finish_exchange(during->payload);
   const bool steps_itself = !during || during->payload == sync::Payload::model;
   if (steps_itself && !skips_step_) update(began);
@@ -224,26 +235,42 @@ Pending Worker::begin_backward(int bucket) {
 }
 
 /// Where exchanges overlap with backward, each bucket of a gradient is sent as soon as it is complete, while
-/// backward computes the next.
-void Worker::backward(const sync::Exchange* during) {
+/// backward computes the next. What the device has in its queue is not stopped. `exchanging`: of this step so
+/// far.
+void Worker::backward(const sync::Exchange* during, Seconds exchanging) {
   progress_.add_gradient(record_.samples, record_.loss, std::isfinite(record_.loss) || !skip_non_finite_);
   has_gradient_ = true;
   skips_step_ = false;
-  Seconds exchanging{};
+  const auto note_duration = [&] {
+    step_duration_ = context_.now() - record_.start - deferred_.spent() - exchanging;
+  };
   for (int bucket = 0; bucket < replica_.buckets(); ++bucket) {
+    if (during != nullptr && first_pass_.empty() && exchange_->is_cancelled()) {
+      note_duration();
+      return withdraw(bucket);
+    }
     Pending pass = first_pass_.empty() ? begin_backward(bucket) : std::move(first_pass_);
     // The device has all work of the step now, so the processor is free.
     if (bucket + 1 == replica_.buckets()) batches_.load_ahead(progress_.batch(), record_.step);
     exchange_->wait_progressing(pass);
     if (const auto& what = replica_.find_non_finite(bucket); what && !skips_step_) on_non_finite(*what);
     const Seconds done = context_.now();
-    step_duration_ = done - record_.start - deferred_.spent() - exchanging;
+    note_duration();
     if (during != nullptr && bucket + 1 == replica_.buckets()) checkpointing_.commits().hear_warnings();
     if (during != nullptr && plan_.overlaps_backward()) bucket_ready(bucket);
     exchanging += context_.now() - done;
   }
   if (during != nullptr && !plan_.overlaps_backward())
     for (int bucket = 0; bucket < replica_.buckets(); ++bucket) bucket_ready(bucket);
+  end_phase(Phase::backward);
+}
+
+/// Stops the step, whose gradient would be dropped. `ready`: buckets that are computed.
+void Worker::withdraw(int ready) {
+  if (ready == 0) batches_.note_exchange(true);
+  batches_.load_ahead(progress_.batch(), record_.step);
+  checkpointing_.commits().hear_warnings();
+  exchange_->withdraw(push_so_far());
   end_phase(Phase::backward);
 }
 
@@ -285,7 +312,9 @@ void Worker::await_launches(Pending& launched) {
 }
 
 void Worker::decide() {
-  step_duration_ = context_.now() - record_.start;
+  const auto spent_in = [&](Phase phase) { return record_.phases[static_cast<std::size_t>(phase)]; };
+  step_duration_ = context_.now() - record_.start - spent_in(Phase::query);
+  if (plan_.algorithm().make.excludes_loading) step_duration_ -= spent_in(Phase::load);
   auto decision = decisions_.step_done({context_.now(), step_duration_, record_.samples,
                                         progress_.local_steps(), exchange_->coordinator_answer()});
   if (std::holds_alternative<sync::Ask>(decision)) {

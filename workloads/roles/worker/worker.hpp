@@ -56,7 +56,8 @@ class Worker {
   void forward();
   Pending begin_backward(int bucket);
   void bucket_ready(int bucket);
-  void backward(const sync::Exchange* during);
+  void backward(const sync::Exchange* during, Seconds exchanging);
+  void withdraw(int ready);
   void on_non_finite(const std::string& what);
   /// Waits until the work is done.
   void compute(const Work& work, Kernel kernel);

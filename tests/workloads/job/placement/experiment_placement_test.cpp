@@ -342,6 +342,23 @@ TEST(Placement, RefusesDeparturesThatDoNotFitTheWorkers) {
             "order of time, so from 5 on, found '3 remove b'");
 }
 
+TEST(Placement, AJobGrowsToItsSlotsAtMost) {
+  Experiment experiment = experiment_over(sync::Route::server);
+  experiment.transience.lifetime = "fixed";
+  experiment.placement.workers = {"a"};
+  experiment.placement.spares = {"b", "c"};
+  experiment.recovery.most = 3;
+  EXPECT_EQ(error_of(experiment), "no error");
+  experiment.recovery.most = 4;
+  EXPECT_EQ(error_of(experiment),
+            "experiment 'test': key 'recovery.most': expected 0, or 1 to 3: the number of workers, and that "
+            "with placement.spares, found '4'");
+  experiment.recovery.most = 3;
+  experiment.sync.algorithm = "sequential";
+  EXPECT_EQ(error_of(experiment),
+            "experiment 'test': key 'recovery.most': expected at most 1 for sequential, found '3'");
+}
+
 TEST(Placement, GivesSequentialOneWorkerAndRefusesMore) {
   for (const sync::Route route : {sync::Route::server, sync::Route::all_reduce}) {
     Experiment experiment = experiment_over(route);

@@ -1,4 +1,4 @@
-#include "cli/jobs/chakra_files.hpp"
+#include "workloads/trace/job_nodes.hpp"
 
 #include <fmt/format.h>
 
@@ -19,10 +19,8 @@
 #include "workloads/records/messages.hpp"
 #include "workloads/records/rank_sets.hpp"
 
-namespace tandem::cli {
+namespace tandem::trace {
 namespace {
-
-using trace::ChakraNode;
 
 [[noreturn]] void refuse(const std::string& expected, const std::string& found) {
   throw ConfigError("--chakra: expected " + expected + ", found " + found);
@@ -46,7 +44,7 @@ Messages numbered_messages(const Journal& journal) {
   return messages;
 }
 
-trace::Nanoseconds nanoseconds(Seconds time) { return std::llround(time.count() * 1e9); }
+Nanoseconds nanoseconds(Seconds time) { return std::llround(time.count() * 1e9); }
 
 /// The operations of one rank become nodes. Each depends on what the rank knew to be over when it started it,
 /// but for what it would not have waited for: a backward pass follows the pass before, and a bucket is
@@ -137,7 +135,9 @@ class RankNodes {
     const std::string all = text_of_ranks(job_.roster().workers());
     if (operation.work != all) refuse("sums of all workers (ranks " + all + ")", operation.work);
     node.type = static_cast<std::uint32_t>(ChakraNode::Type::collective);
-    node.communication = ChakraNode::all_reduce;
+    const bool shares_buffers =
+        job_.exchange().buffers() > Bytes(0) && operation.bucket == job_.exchange().number_of_buffers();
+    node.communication = shares_buffers ? ChakraNode::broadcast : ChakraNode::all_reduce;
     node.bytes = operation.bytes;
   }
 
@@ -191,7 +191,7 @@ void check_chakra(const Job& job, const std::string& directory, bool force) {
     refuse("a sync.compression whose messages are added", plan.compression_name());
 }
 
-std::vector<std::vector<trace::ChakraNode>> chakra_nodes(const Job& job, const Journal& journal) {
+std::vector<std::vector<ChakraNode>> chakra_nodes(const Job& job, const Journal& journal) {
   const Messages messages = numbered_messages(journal);
   std::vector<RankNodes> ranks;
   for (Rank rank = 0; rank < job.roster().size(); ++rank) ranks.emplace_back(job, rank, messages);
@@ -206,8 +206,7 @@ void write_chakra(const std::string& directory, const Job& job, const Journal& j
   const auto nodes = chakra_nodes(job, journal);
   std::filesystem::create_directories(directory);
   for (std::size_t rank = 0; rank < nodes.size(); ++rank)
-    write_whole_file(chakra_file(directory, job, static_cast<Rank>(rank)),
-                     trace::chakra_file_of(nodes[rank]));
+    write_whole_file(chakra_file(directory, job, static_cast<Rank>(rank)), chakra_file_of(nodes[rank]));
 }
 
-}  // namespace tandem::cli
+}  // namespace tandem::trace

@@ -1,0 +1,216 @@
+// Plans against truths that are known in closed form: machines with exponential lives, and a job that starts
+// from its beginning whenever one of them departs. Intervals are counted, and what the choice loses.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/shared/job_options.hpp"
+#include "policies/vocabulary/rng.hpp"
+#include "tests/support/temporary_folder.hpp"
+#include "workloads/planning/lattice.hpp"
+#include "workloads/planning/lives.hpp"
+
+namespace tandem::testing {
+namespace TANDEM_FILE {
+
+using planning::Configuration;
+
+/// A job of `work_s` on machines of which one departs after an exponential time, at `rate` per second.
+struct Restarts {
+  double work_s, rate;
+
+  double mean_s() const { return rate > 0 ? std::expm1(rate * work_s) / rate : work_s; }
+  /// That it ends within t. With h(x) = P(t <= work + x) e^(rate work), of which the last start divides into
+  /// h(x) = 1 + integral of rate e^(-rate s) h(x - s) over the lost start's length s < work:
+  /// h' = rate - rate e^(-rate work) h(x - work), where h is 0 before 0.
+  double within(double t) const {
+    if (t < work_s) return 0.0;
+    constexpr std::size_t steps = 400;  // in work_s
+    const double step = work_s / static_cast<double>(steps);
+    const auto last = static_cast<std::size_t>((t - work_s) / step);
+    const double lost = std::exp(-rate * work_s);
+    const auto slope = [&](const std::vector<double>& h, std::size_t i) {
+      return rate - (i >= steps ? rate * lost * h[i - steps] : 0.0);
+    };
+    std::vector<double> h = {1.0};
+    while (h.size() <= last + 1) {
+      const std::size_t i = h.size() - 1;
+      // The slope jumps at work_s: that after the jump counts there, and that before it up to there.
+      const double ahead = i + 1 == steps ? rate : slope(h, i + 1);
+      h.push_back(h[i] + step * 0.5 * (slope(h, i) + ahead));
+    }
+    const double part = (t - work_s) / step - static_cast<double>(last);
+    return lost * (h[last] + part * (h[last + 1] - h[last]));
+  }
+};
+
+/// The formula itself, against numbers computed elsewhere.
+TEST(PlanTruths, RestartsFromTheBeginning) {
+  const Restarts one{3600, 0.5 / 3600};
+  EXPECT_NEAR(one.mean_s() / 3600, 1.29744, 1e-5);
+  EXPECT_NEAR(one.within(1.5 * 3600), 0.75816, 1e-5);
+  EXPECT_NEAR(one.within(2.0 * 3600), 0.90980, 1e-5);
+  EXPECT_NEAR(one.within(20.0 * 3600), 1.0, 1e-5);
+  EXPECT_NEAR((Restarts{7200, 1.0 / 3600}.mean_s()), 23000.602, 1e-3);
+}
+
+struct Truth {
+  double mean_life_s, spot_per_hour, on_demand_per_hour, confidence;
+  int machines;          ///< of the deadline
+  double times;          ///< the deadline, in undisturbed jobs with these machines
+  std::uint64_t number;  ///< seed of the plan
+};
+
+Truth made_truth(std::uint64_t number) {
+  Rng rng = Rng::stream(7, "made truths", number);
+  const auto between = [&](double low, double high) { return low + (high - low) * rng.uniform(); };
+  Truth truth{};
+  // 0.1 to 1.2 departures in an undisturbed job, whatever the number of machines.
+  truth.mean_life_s = 24'000.0 / (0.1 * std::pow(12.0, rng.uniform()));
+  truth.spot_per_hour = between(0.05, 0.2);
+  truth.on_demand_per_hour = truth.spot_per_hour * between(1.2, 4.0);
+  truth.confidence = between(0.8, 0.95);
+  truth.machines = 1 + static_cast<int>(rng.below(6));
+  truth.times = between(1.1, 2.5);
+  truth.number = number;
+  return truth;
+}
+
+class MadeTruths {
+ public:
+  MadeTruths() {
+    std::string hosts, links, routes;
+    for (const std::string name : {"worker-1", "worker-2"}) {
+      hosts += "<host id='" + name + "' speed='1Gf'><prop id='device' value='t4'/></host>\n";
+      links += "<link id='l-" + name + "' bandwidth='8Gbps' latency='50us' sharing_policy='SPLITDUPLEX'/>\n";
+      routes +=
+          "<route src='" + name + "' dst='switch'><link_ctn id='l-" + name + "' direction='UP'/></route>\n";
+    }
+    folder_.write("lab.xml",
+                  "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+                  "<platform version='4.1'><zone id='z' routing='Floyd'>" +
+                      hosts + "<router id='switch'/>" + links + routes + "</zone></platform>\n");
+    cli::JobOptions options;
+    options.experiment_file =
+        folder_.write("job.yaml",
+                      "platform: lab.xml\n"
+                      "workload: {math: modelled, model: lenet, dataset: fashion-mnist, batch: 32,\n"
+                      "           measured_step: 150ms}\n"
+                      "placement: {workers: [worker-1, worker-2]}\n"
+                      "sync: {over: all-reduce, collective: ring}\n"
+                      "transience: {lifetime: exponential, options: {mean: 60}, start: 0, detect: 0}\n"
+                      "recovery: {mode: restart, policy: restart, restarts: 1000}\n"
+                      "checkpoint: {policy: fixed, options: {interval: 1000000}, at_end: false}\n"
+                      "stop: {rounds: 80000}\n");
+    loaded_ = cli::load_job(options, platforms_);
+  }
+
+  void plan(const Truth& truth) {
+    const std::vector<platforms::Offer> offers = {offer(true, truth.spot_per_hour),
+                                                  offer(false, truth.on_demand_per_hour)};
+    LoadedJob job = *loaded_;
+    job.experiment.transience.options["mean"] = truth.mean_life_s;
+    const std::string folder = folder_.path(fmt::format("{}", truth.number));
+    std::filesystem::create_directories(folder);
+    planning::Lattice lattice({{"", std::move(job)}}, {.most_machines = 8, .regions = {}}, platforms_,
+                              folder);
+    lattice.price({&offers[0], &offers[1]});
+    const auto undisturbed = [&](const Configuration& of) {
+      return of.round.count() * static_cast<double>(of.rounds);
+    };
+    planning::Goal goal{.deadline = {}, .budget = {}, .confidence = truth.confidence};
+    for (const Configuration& of : lattice.configurations())
+      if (of.machines == truth.machines) goal.deadline = Seconds(truth.times * undisturbed(of));
+    planning::Lives lives(lattice, planning::worth_living(lattice.configurations(), goal), goal,
+                          truth.number);
+    lives.live([](double) {});
+    const auto lived = lives.fresh();
+    const auto restarts = [&](const Configuration& of) {
+      return Restarts{undisturbed(of), of.offer->is_spot ? of.machines / truth.mean_life_s : 0.0};
+    };
+    const auto cost = [&](const Configuration& of) {
+      return of.machines * of.offer->per_hour.dollars() * restarts(of).mean_s() / 3600.0;
+    };
+    for (const auto& row : lived) {
+      const Configuration& of = lattice.configurations()[row.number];
+      if (!of.offer->is_spot) continue;
+      const planning::Figures& figures = row.figures;
+      const double within = restarts(of).within(goal.deadline->count());
+      ++intervals_;
+      probability_ += within >= figures.within_interval.low && within <= figures.within_interval.high ? 1 : 0;
+      mean_ +=
+          std::abs(figures.mean_cost - cost(of)) <= planning::errors_of_interval * figures.cost_error ? 1 : 0;
+      // One life that nobody has looked at.
+      const auto another = lattice.job_of(of)->outcome(1'000'000 + truth.number);
+      above_ += another.time.count() > figures.time_s.high * (1 + 1e-9) ? 1 : 0;
+    }
+    if (!lives.is_met()) return;
+    std::optional<double> least;
+    for (const Configuration& of : lattice.configurations())
+      if (restarts(of).within(goal.deadline->count()) >= truth.confidence)
+        least = std::min(least.value_or(cost(of)), cost(of));
+    ++choices_;
+    if (!least) return;
+    regret_ += cost(lattice.configurations()[lived.front().number]) / *least - 1.0;
+  }
+
+  double probability() const { return share(probability_); }
+  double mean() const { return share(mean_); }
+  double above() const { return share(above_); }
+  double regret() const { return regret_ / choices_; }
+  std::string text() const {
+    return fmt::format(
+        "of {} rows: the 95 % interval of P has the truth in {:.1f} %, that of the mean cost in {:.1f} %; "
+        "{:.1f} % "
+        "of other lives are above the 95th percentile of time; of {} choices: mean regret {:.2f} %",
+        intervals_, 100 * probability(), 100 * mean(), 100 * above(), choices_, 100 * regret());
+  }
+
+ private:
+  double share(int count) const { return static_cast<double>(count) / intervals_; }
+  static platforms::Offer offer(bool is_spot, double per_hour) {
+    platforms::Offer made;
+    made.provider = "made";
+    made.region = "here";
+    made.instance = "one";
+    made.device = "t4";
+    made.is_spot = is_spot;
+    made.per_hour = Money(std::llround(per_hour * 1e6));
+    made.network_gbps = 0.05;
+    made.date = "2026-11-01";
+    return made;
+  }
+
+  TemporaryFolder folder_;
+  cli::PlatformCache platforms_;
+  std::optional<LoadedJob> loaded_;
+  int intervals_ = 0, probability_ = 0, mean_ = 0, above_ = 0, choices_ = 0;
+  double regret_ = 0.0;
+};
+
+/// TANDEM_TRUTHS: how many; the figures of the page of plans have 1,000.
+TEST(LongPlanTruths, IntervalsHaveThem) {
+  const char* wanted = std::getenv("TANDEM_TRUTHS");
+  const int count = wanted != nullptr ? std::atoi(wanted) : 200;
+  MadeTruths truths;
+  for (int number = 0; number < count; ++number) truths.plan(made_truth(static_cast<std::uint64_t>(number)));
+  std::printf("%s\n", truths.text().c_str());
+  // Three standard errors of a share of 95 % of so many rows.
+  const double width = 3 * std::sqrt(0.95 * 0.05 / count);
+  EXPECT_NEAR(truths.probability(), 0.95, width) << truths.text();
+  EXPECT_NEAR(truths.mean(), 0.95, width) << truths.text();
+  EXPECT_LT(truths.above(), 0.05 + width) << truths.text();
+  EXPECT_LT(truths.regret(), 0.02) << truths.text();
+}
+
+}  // namespace TANDEM_FILE
+}  // namespace tandem::testing

@@ -90,9 +90,8 @@ std::string scaling_text(const Efficiencies& efficiencies) {
       if (efficiency < asked) break;
       most = workers;
     }
-    text += fmt::format(
-        "  at least {} of one device's speed each, at {}: {}\n", share_text(asked), within,
-        most == 0 ? "with none of these numbers of workers" : fmt::format("up to {} workers", most));
+    text += fmt::format("  at least {} of one device's speed each, at {}: {}\n", share_text(asked), within,
+                        most < 2 ? "with one worker alone" : fmt::format("up to {} workers", most));
   }
   return text;
 }

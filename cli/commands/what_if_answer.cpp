@@ -175,7 +175,8 @@ std::string comparisons_text(const StepAnswer& answer, const ComparedSteps& comp
         "  one device's step without exchange: {}; faster links or fewer bytes save at most {} ({})\n",
         ms_text(*compared.alone), ms_text(std::max(0.0, answer.step_s - *compared.alone)),
         share_text(std::max(0.0, 1 - *compared.alone / answer.step_s)));
-  if (answer.buffers_s > 0)
+  constexpr double shown_s = 5e-5;
+  if (answer.buffers_s > shown_s)
     text += fmt::format(
         "  buffers of the first worker, sent to all before each forward pass, take {} of the step: "
         "DistributedDataParallel(broadcast_buffers=False) sends none\n",

@@ -172,7 +172,7 @@ std::string gains_of(const Answer& answer, const std::vector<ColumnRanking>& ran
   if (own.empty()) return "";
   if (baseline != variant) return gain_phrase(measure, range_of(measure, own), baseline);
   if (others.empty()) return "";
-  if (measure.key == "cost") return fmt::format("the others cost {} of that", range_of(measure, others));
+  if (measure.key == "cost") return fmt::format("the others cost {} as much", range_of(measure, others));
   return measure.key == "throughput"
              ? fmt::format("the others have {} its throughput", range_of(measure, others))
              : fmt::format("the others {}", gain_phrase(measure, range_of(measure, others), "it"));
@@ -235,7 +235,9 @@ std::string sentence_of_several(const Answer& answer, const std::vector<ColumnRa
   std::string text = fmt::format("By {}, the best of {} cases is {}", measure.name, count, listed(parts));
   if (tied > 0) text += fmt::format("; in {} several are equal", tied);
   const std::string gains = gains_of(answer, rankings, wins.front().first);
-  return text + (gains.empty() ? "." : fmt::format(". Gain of {}: {}.", wins.front().first, gains));
+  return text + (gains.empty() ? "."
+                               : fmt::format(". {} {}: {}.", measure.key == "cost" ? "Next to" : "Gain of",
+                                             wins.front().first, gains));
 }
 
 // ---- More sentences ----

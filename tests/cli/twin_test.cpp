@@ -439,7 +439,7 @@ std::vector<std::string> timing_driven() {
   all.push_back(cancelling + "k-sync --set sync.options.k=2");
   all.push_back(cancelling +
                 "k-sync --set sync.options.k=2 --set sync.pull=requested --set "
-                "placement.servers=[server,server] --set sync.overlap=both");
+                "placement.servers=[server,server]");
   all.push_back(cancelling + "k-batch-sync --set sync.overlap=none");
   all.push_back(cancelling + "ringmaster --set sync.options.r=2 --set sync.compression=top-k");
   // Native devices compute within the call, so the messages that a worker needs meanwhile have arrived before

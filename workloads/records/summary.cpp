@@ -267,6 +267,16 @@ std::string fast_changes(const RunInfo& info, const Journal& journal, std::int64
       changes, journal.counted_rounds);
 }
 
+/// Machines that come up together join one after the other: numbers for less than a thousandth of the time
+/// are left out.
+std::vector<TimeOfWorkers> lasting_numbers(const Journal& journal) {
+  auto times = times_by_workers(journal);
+  Seconds all{};
+  for (const TimeOfWorkers& own : times) all += own.time;
+  std::erase_if(times, [&](const TimeOfWorkers& own) { return own.time < all * 1e-3; });
+  return times.size() > 1 ? times : std::vector<TimeOfWorkers>();
+}
+
 MembershipSummary membership_of(const RunInfo& info, const Journal& journal, const SampleCounts& samples) {
   std::map<std::string, std::int64_t> events, roles;
   std::int64_t others = 0;
@@ -287,7 +297,7 @@ MembershipSummary membership_of(const RunInfo& info, const Journal& journal, con
                                .counted_rounds = journal.counted_rounds,
                                .accepted_samples = journal.accepted_samples,
                                .discarded_messages = journal.discarded_messages};
-  if (auto times = times_by_workers(journal); times.size() > 1) membership.by_workers = std::move(times);
+  membership.by_workers = lasting_numbers(journal);
   if (samples.lost_is_known) membership.lost_samples = samples.lost;
   if (!info.generations.empty() && info.experiment.continuation() != Continuation::restart_on_departure)
     membership.done_again_samples = samples.done_again;

@@ -238,8 +238,6 @@ std::vector<std::string> plan_facts(const Lattice& lattice, const PlanResult& re
   const LivedConfiguration& chosen = result.lived.front();
   const Configuration& of = lattice.configurations()[chosen.number];
   std::vector<std::string> facts;
-  if (of.machines == lattice.most_machines(*of.offer))
-    facts.push_back(fmt::format("More machines than {} were not tried (--max-machines)", of.machines));
   if (!result.is_met) facts.push_back(nearest_text(result));
   facts.push_back(costs_text(chosen, result.is_met ? "The chosen one" : "The nearest one"));
   if (std::string text = samples_text(chosen, of); !text.empty()) facts.push_back(std::move(text));
@@ -252,6 +250,8 @@ std::vector<std::string> plan_facts(const Lattice& lattice, const PlanResult& re
     facts.push_back(fmt::format(
         "Chosen in {} of {} resamples of the same fates, which say nothing of prices and step times",
         chosen.chosen_in, result.resamples));
+  if (of.machines == lattice.most_machines(*of.offer))
+    facts.push_back(fmt::format("More machines than {} were not tried (--max-machines)", of.machines));
   return facts;
 }
 

@@ -58,9 +58,10 @@ std::string coverage_line(const DataFigures& data, const std::string& exception)
   if (known == 0 || !data.coverage) return "";
   const CoverageFigures& all = *data.coverage;
   std::string line = fmt::format(
-      "\n  coverage: {} of {} complete epochs delivered each sample exactly once{}; {} of the samples "
-      "in all, {} omitted, {} repeated, divergence {:.3g} nats",
-      whole, complete, whole < complete && !exception.empty() ? " (" + exception + ")" : "",
+      "\n  coverage: {}; {} of the samples in all, {} omitted, {} repeated, divergence {:.3g} nats",
+      whole < complete && !exception.empty()
+          ? fmt::format("of all epochs together, because {}", exception)
+          : fmt::format("{} of {} complete epochs delivered each sample exactly once", whole, complete),
       share_text(all.distinct_share), with_separators(all.omitted), with_separators(all.repeated),
       all.divergence);
   for (const EpochFigures& epoch : data.epochs | std::views::reverse)

@@ -441,14 +441,14 @@ std::string overlap_line(const RunInfo& info, double makespan_s) {
       100 * longer_s / makespan_s);
 }
 
-/// ", 182 ms per step": the median of all workers' steps.
+/// ", median step 182 ms", of all workers' steps.
 std::string step_text(const TimeStatistics& times) {
-  return std::isnan(times.median) ? "" : fmt::format(", {} per step", seconds_text(times.median));
+  return std::isnan(times.median) ? "" : fmt::format(", median step {}", seconds_text(times.median));
 }
 
 /// Why an epoch may have been recorded without all of its samples; empty: it may not.
 std::string epochs_in_parts(const RunInfo& info) {
-  if (info.resumed) return "the first one without what came before the job was resumed";
+  if (info.resumed) return "the first one lacks what came before the job was resumed";
   if (info.experiment.data.sampling == "shard")
     return "batches with samples of two epochs count for the later one";
   return "";

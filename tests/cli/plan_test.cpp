@@ -212,7 +212,7 @@ TEST_F(Plan, MachinesThatStayMakeNoCommits) {
     const double undisturbed = row.at("rounds").get<int>() * row.at("round_s").get<double>();
     if (row.at("offer") == "made/here/one/on-demand") {
       has_stayed = true;
-      EXPECT_EQ(row.at("commit_every"), row.at("rounds"));
+      EXPECT_GT(row.at("commit_every"), row.at("rounds"));
       EXPECT_NEAR(row.at("mean_time_s").get<double>(), undisturbed, 1e-6 * undisturbed);
     } else {
       EXPECT_LT(row.at("commit_every"), row.at("rounds"));
@@ -503,7 +503,7 @@ TEST_F(AccuratePlan, AnAccuracyThatNoCurveReachesIsNamedWithTheNearest) {
       line_.tandem("plan job.yaml --offers offers.csv --curves curves --target-accuracy 0.95 --out out");
   EXPECT_EQ(late.exit_code, 3) << late.output;
   EXPECT_THAT(late.output,
-              HasSubstr("no accuracy curve reaches 0.95; the best one has 0.92 after 900 samples "
+              HasSubstr("no accuracy curve reaches 0.95; the best one has 0.920 after 900 samples "
                         "(curves/one, 1 worker)"));
   EXPECT_FALSE(std::filesystem::exists(line_.folder() / "out"));
   const auto other = line_.tandem(

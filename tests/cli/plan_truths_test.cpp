@@ -185,7 +185,7 @@ class MadeTruths {
     made.device = "t4";
     made.is_spot = is_spot;
     made.per_hour = Money(std::llround(per_hour * 1e6));
-    made.network_gbps = 0.05;
+    made.network_gbps = 0.5;
     made.date = "2026-11-01";
     return made;
   }
@@ -200,7 +200,7 @@ class MadeTruths {
 /// TANDEM_TRUTHS: how many; the figures of the page of plans have 1,000.
 TEST(LongPlanTruths, IntervalsHaveThem) {
   const char* wanted = std::getenv("TANDEM_TRUTHS");
-  const int count = wanted != nullptr ? std::atoi(wanted) : 200;
+  const int count = wanted != nullptr ? std::atoi(wanted) : 100;
   MadeTruths truths;
   for (int number = 0; number < count; ++number) truths.plan(made_truth(static_cast<std::uint64_t>(number)));
   std::printf("%s\n", truths.text().c_str());

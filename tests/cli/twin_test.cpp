@@ -149,6 +149,19 @@ std::vector<std::string> compressed() {
   return all;
 }
 
+/// Servers that compress their replies, too.
+void add_both_ways(std::vector<std::string>& all) {
+  for (const char* settings :
+       {"top-k --set placement.servers=[server,server] --set sync.sharding=round-robin",
+        "top-k --set sync.overlap=both --set sync.pull=requested",
+        "one-bit --set optimizer.update_at=workers",
+        "power-sgd --set sync.algorithm=local-sgd --set sync.options.h=2",
+        "lossless --set sync.algorithm=easgd"})
+    all.push_back(
+        "--set workload.bucket_bytes=4KiB --set sync.compress_replies=true --set sync.compression=" +
+        std::string(settings));
+}
+
 /// Every algorithm over every supported route, and every all-reduce, with a number of workers that is not a
 /// power of two.
 std::vector<std::string> deterministic() {
@@ -188,15 +201,7 @@ std::vector<std::string> deterministic() {
         " --set placement.servers=co-located --set sync.sharding=split --set sync.compression=top-k"})
     all.push_back("--set optimizer.update_at=workers" + std::string(settings));
   all.push_back("--set sync.compression=top-k --set sync.algorithm=local-sgd");
-  for (const char* settings :
-       {"top-k --set placement.servers=[server,server] --set sync.sharding=round-robin",
-        "top-k --set sync.overlap=both --set sync.pull=requested",
-        "one-bit --set optimizer.update_at=workers",
-        "power-sgd --set sync.algorithm=local-sgd --set sync.options.h=2",
-        "lossless --set sync.algorithm=easgd"})
-    all.push_back(
-        "--set workload.bucket_bytes=4KiB --set sync.compress_replies=true --set sync.compression=" +
-        std::string(settings));
+  add_both_ways(all);
   for (const char* settings :
        {"sync.pull=requested --set placement.servers=[server,server]",
         "sync.pull=requested --set sync.overlap=both", "sync.exchange=by-key",
@@ -439,7 +444,7 @@ std::vector<std::string> timing_driven() {
   all.push_back(cancelling + "k-sync --set sync.options.k=2");
   all.push_back(cancelling +
                 "k-sync --set sync.options.k=2 --set sync.pull=requested --set "
-                "placement.servers=[server,server] --set sync.overlap=both");
+                "placement.servers=[server,server]");
   all.push_back(cancelling + "k-batch-sync --set sync.overlap=none");
   all.push_back(cancelling + "ringmaster --set sync.options.r=2 --set sync.compression=top-k");
   // Native devices compute within the call, so the messages that a worker needs meanwhile have arrived before

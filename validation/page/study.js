@@ -251,6 +251,8 @@
   const drawAccuracy = (name, pick, title) => {
     const [first, last] = range(all.flatMap(own => own.curve.map(pick)).filter(x => x > 0));
     const target = Math.max(0, ...all.map(own => own.target || 0));
+    // One axis for all charts, so that they can be compared.
+    const [lowest, highest] = range(all.flatMap(own => own.curve.map(point => point[2] * 100)));
     const x = last > 30 * first
       ? {type: 'logarithmic', min: first, max: last, ticks: {callback: roundTicks(last / first), maxRotation: 0}}
       : {type: 'linear', min: 0, max: last, ticks: {includeBounds: false, maxRotation: 0}};
@@ -264,7 +266,7 @@
         ...(target > 0 ? [{label: 'target', data: [first, last].map(at => ({x: at, y: target * 100})), borderColor: color.soft,
                            borderDash: [5, 4], borderWidth: 1, pointRadius: 0}] : [])]},
       options: {layout: {padding: {right: roomFor([...cells.map(cell => cell.variant), 'target'])}},
-                scales: {x: axis(title, x), y: axis('test accuracy (%)')},
+                scales: {x: axis(title, x), y: axis('test accuracy (%)', {suggestedMin: lowest, suggestedMax: highest})},
                 plugins: tooltip(item => `${item.dataset.label}: ${threeDigits(item.parsed.y)} %`)},
       plugins: [lineNames],
     })));

@@ -172,7 +172,7 @@ std::string gains_of(const Answer& answer, const std::vector<ColumnRanking>& ran
   if (own.empty()) return "";
   if (baseline != variant) return gain_phrase(measure, range_of(measure, own), baseline);
   if (others.empty()) return "";
-  if (measure.key == "cost") return fmt::format("the others cost {} of that", range_of(measure, others));
+  if (measure.key == "cost") return fmt::format("the others cost {} as much", range_of(measure, others));
   return measure.key == "throughput"
              ? fmt::format("the others have {} its throughput", range_of(measure, others))
              : fmt::format("the others {}", gain_phrase(measure, range_of(measure, others), "it"));
@@ -235,7 +235,9 @@ std::string sentence_of_several(const Answer& answer, const std::vector<ColumnRa
   std::string text = fmt::format("By {}, the best of {} cases is {}", measure.name, count, listed(parts));
   if (tied > 0) text += fmt::format("; in {} several are equal", tied);
   const std::string gains = gains_of(answer, rankings, wins.front().first);
-  return text + (gains.empty() ? "." : fmt::format(". Gain of {}: {}.", wins.front().first, gains));
+  return text + (gains.empty() ? "."
+                               : fmt::format(". {} {}: {}.", measure.key == "cost" ? "Next to" : "Gain of",
+                                             wins.front().first, gains));
 }
 
 // ---- More sentences ----
@@ -354,18 +356,25 @@ std::string undecided_point(const Answer& answer, const Study& study) {
                      study.decides);
 }
 
+/// `least`: the smallest number of workers that is known.
+std::string knee_text(int knee, int least) {
+  return knee == least ? fmt::format(" (more than {} do not pay)", knee)
+                       : fmt::format(" (more pay up to {})", knee);
+}
+
 void add_scaling_points(const Answer& answer, Names& points) {
-  if (answer.panels.size() > most_listed) return;
+  if (answer.panels.size() > most_listed || !answer.is_along_workers()) return;
   for (const auto& panel : answer.panels) {
     Names ends;
+    const int least = static_cast<int>(answer.across->numbers[panel.columns.front()]);
     for (const auto& row : panel.rows)
       if (row.efficiency.size() > 1 && !std::isnan(row.efficiency.back()))
         ends.push_back(fmt::format("{} {}{}", row.variant, percent(row.efficiency.back()),
-                                   row.knee ? fmt::format(" (more pay up to {})", *row.knee) : ""));
+                                   row.knee ? knee_text(*row.knee, least) : ""));
     if (ends.empty()) continue;
-    points.push_back(fmt::format("{}Efficiency at {} workers: {}.",
+    points.push_back(fmt::format("{}Efficiency at {} workers (100 %: at {}): {}.",
                                  panel.title.empty() ? "" : panel.title + ": ",
-                                 answer.column_name(panel.columns.back()), fmt::join(ends, ", ")));
+                                 answer.column_name(panel.columns.back()), least, fmt::join(ends, ", ")));
   }
 }
 

@@ -25,8 +25,10 @@ Table table_of_rows(const json& document, std::size_t begin, std::size_t most) {
   const auto& rows = document.at("table");
   for (std::size_t i = begin; i < std::min(rows.size(), begin + most); ++i) {
     auto& cells = table.rows.emplace_back().cells;
-    for (const auto& text : rows[i].get<Texts>())
-      cells.emplace_back(text, i == 0 && document.at("is_met") ? Cell::Mark::best : Cell::Mark::none);
+    for (const auto& text : rows[i].get<Texts>()) {
+      const bool is_choice = i == 0 && document.at("is_met") && cells.size() == 1;
+      cells.emplace_back(text, is_choice ? Cell::Mark::best : Cell::Mark::none);
+    }
   }
   return without_empty_columns(std::move(table));
 }
@@ -42,11 +44,11 @@ Table table_of_texts(const std::vector<Column>& columns, const json& rows) {
 
 void add_changes(const json& document, Page& page) {
   if (document.at("changes").empty()) return;
-  page.add(
-      Heading{2, "What would change the choice"},
-      table_of_texts({{"What", true}, {"Now"}, {"Until"}, {"Then", true}}, document.at("changes")),
-      Note{"Each by itself. Prices that other configurations share rise for them, too; the fates of machines "
-           "are those of the choice."});
+  page.add(Heading{2, "What would change the choice"},
+           table_of_texts({{"What", true}, {"Now"}, {"Until"}, {"Then", true}}, document.at("changes")),
+           Note{"Each by itself. A price counts for every configuration of its offer; the fates of machines "
+                "are those "
+                "of the choice."});
 }
 
 Page page_of_plan(const json& document) {

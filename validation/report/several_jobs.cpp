@@ -140,7 +140,7 @@ Table study_jobs_table(const Study& study) {
                           {"Time of the job"},
                           {"alone"},
                           {"Slow-down"},
-                          {"Step time"},
+                          {"Mean step time"},
                           {"Time per warm epoch"},
                           {"Stall"},
                           {"Hit ratio"}},

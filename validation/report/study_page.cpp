@@ -504,7 +504,7 @@ Table configurations_table(const Study& study) {
        {"Stall", warm_at(stall, percent)},
        {"Time per warm epoch", warm_at(epoch_time, time_text)},
        {"Workers", workers_cell},
-       {"Step time", value_at(&StudyResult::step_time_s, Unit::seconds)},
+       {"Mean step time", value_at(&StudyResult::step_time_s, Unit::seconds)},
        {"Bytes at the busiest server", busiest_share("bytes")},
        {"Messages at the busiest server", busiest_share("messages")},
        {"Departures",
@@ -525,11 +525,11 @@ std::string study_table(const Study& study) {
   // A terminal is too narrow for all columns, and too short for a grid.
   if (!answer.across && answer.panels.size() == 1 &&
       answer.panels.front().rows.size() == study.worked().size())
-    page.add(Note{""},
-             narrowed(configurations_table(study),
-                      {"Configuration", "Variant", "Speed-up", "Local steps per exchange", "Exchanges",
-                       "Mean staleness", "Best accuracy", "Reads from the cache", "Share of the bound",
-                       "Share of Belady's", "Stall", "Time per warm epoch", "Workers", "Step time", "Cost"}));
+    page.add(Note{""}, narrowed(configurations_table(study),
+                                {"Configuration", "Variant", "Speed-up", "Local steps per exchange",
+                                 "Exchanges", "Mean staleness", "Best accuracy", "Reads from the cache",
+                                 "Share of the bound", "Share of Belady's", "Stall", "Time per warm epoch",
+                                 "Workers", "Mean step time", "Cost"}));
   add_seeds(study, page, 3);
   if (Table jobs = study_jobs_table(study); !jobs.rows.empty())
     page.add(Heading{3, "Several jobs on one platform"}, study_all_jobs_table(study), Note{""},

@@ -310,10 +310,10 @@ void Lattice::expect(Configuration& configuration) const {
   const Seconds work = configuration.round * static_cast<double>(configuration.rounds);
   Seconds time = work;
   const bool starts_again = offer.is_spot && experiment.recovery.mode == RecoveryMode::restart;
-  // Machines that stay need no commit before the end.
+  // Machines that stay need no commit.
   if (!offer.is_spot && experiment.recovery.mode == RecoveryMode::restart &&
       experiment.checkpoint.policy == "fixed")
-    configuration.interval = configuration.rounds;
+    configuration.interval = configuration.rounds + 1;
   if (starts_again && experiment.checkpoint.policy == "fixed")
     if (const auto life = mean_life(configuration)) {
       const Seconds between = *life * (1.0 / configuration.machines);

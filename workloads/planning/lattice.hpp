@@ -28,7 +28,7 @@ struct Configuration {
   std::int64_t samples = 0;
   std::int64_t rounds = 0;
   std::int64_t more_rounds = 0;  ///< of these, in the place of samples that departed workers do not train
-  std::int64_t interval = 0;     ///< rounds between commits; 0: as the experiment says; `rounds`: none
+  std::int64_t interval = 0;     ///< rounds between commits; 0: as the experiment says; above `rounds`: none
   Seconds round{};               ///< with all workers
   std::string binds{}, next{};   ///< what limits a round
   double next_share = 0.0;       ///< of the next limit: how busy it is while the first one binds

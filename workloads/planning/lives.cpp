@@ -182,15 +182,21 @@ void Lives::judge() {
     figures_.push_back(figures_of(outcomes_[i], goal_, is_certain_[i]));
 }
 
-/// No other one that meets the goal costs about as much as the best, or none is near the goal.
+/// No other one that meets the goal costs about as much as the best, and no cheaper one may meet it; or none
+/// is near the goal.
 bool Lives::is_clear() const {
   const std::size_t first = best();
   if (!is_met())
     return std::ranges::all_of(figures_,
                                [&](const Figures& of) { return of.within_interval.high < goal_.confidence; });
-  for (std::size_t i = 0; i < jobs_.size(); ++i)
-    if (i != first && !is_retired_[i] && figures_[i].meets_goal && !differ(outcomes_[i], outcomes_[first]))
+  for (std::size_t i = 0; i < jobs_.size(); ++i) {
+    if (i == first || is_retired_[i]) continue;
+    const Figures& of = figures_[i];
+    const bool may_meet = of.within_interval.high >= goal_.confidence;
+    if (of.meets_goal ? !differ(outcomes_[i], outcomes_[first])
+                      : may_meet && of.mean_cost < figures_[first].mean_cost)
       return false;
+  }
   return true;
 }
 

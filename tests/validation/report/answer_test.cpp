@@ -135,7 +135,7 @@ TEST(Answer, ComparesCosts) {
       {"the baseline is the cheapest everywhere",
        {rented("on-demand", 10, 600, at("4")), rented("spot", 20, 620, at("4")),
         rented("on-demand", 10, 300, at("8")), rented("spot", 15, 310, at("8"))},
-       "In both cases on-demand is the cheapest: the others cost 150 % to 200 % of that."},
+       "In both cases on-demand is the cheapest: the others cost 150 % to 200 % as much."},
       {"no prices",
        {fast("on-demand", 100), fast("spot", 50)},
        "on-demand is the fastest: throughput 100.0 samples/s. Next is spot with 50.00 samples/s."}};

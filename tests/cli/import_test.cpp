@@ -431,9 +431,9 @@ TEST_F(LongImport, TellsTheStoryOfTheStoredTraces) {
   EXPECT_NEAR(step_ms(line, "simulate job.yaml"), 95.7, 0.005 * 95.7);
   const auto told = line.tandem(simulate + "25Gbps --force --out out");
   EXPECT_THAT(told.output, HasSubstr("because the last bucket (9.72 MB) leaves"));
-  // By hand: 93.9 ms, then 2 x 31/32 x 9.72 MB at 25 Gb/s, and 1.8 ms of what follows.
+  // By hand: 0.5 ms for buffers, 93.9 ms, then 2 x 31/32 x 9.72 MB at 25 Gb/s, and 1.8 ms of what follows.
   EXPECT_THAT(line.shell("cat job.html").output,
-              HasSubstr("101.7 ms on 32 of them with 25 Gb/s to each; with fp16 on the wire 98.9"));
+              HasSubstr("102.3 ms on 32 of them with 25 Gb/s to each; with fp16 on the wire 99.5"));
   const auto study = line.tandem("study job.yaml --vary compression --workers 32 --within 25Gbps,10Gbps");
   EXPECT_EQ(study.exit_code, 0) << study.output;
   EXPECT_THAT(study.output, AllOf(HasSubstr("would not help"), HasSubstr("helps"),
@@ -446,10 +446,11 @@ TEST_F(LongImport, TellsTheStoryOfTheStoredTraces) {
   EXPECT_NEAR(step_ms(line, a100_simulate + " --variant gpu-alone"), 78.8, tolerance * 78.8);
   EXPECT_THAT(line.tandem(a100_simulate + " --force --out out").output, HasSubstr("launch-bound: between"));
   // By hand: the first bucket is launched after 101.2 x 90 / 219.7 = 41.5 ms; all need 2 x 31/32 x 102.2 MB
-  // / 3.125 GB/s = 63.4 ms of the link and 0.4 ms of latency each; the optimiser takes 1.5 ms. The processor
-  // has launched the step after 90 ms, during the exchange.
+  // / 3.125 GB/s = 63.4 ms of the link and 0.4 ms of latency each; the optimiser takes 1.5 ms, and buffers
+  // 0.1 ms of the link and ten latencies of 40 us before the forward pass. The processor has launched the
+  // step after 90 ms, during the exchange.
   EXPECT_EQ(line.tandem("import " + a100 + " --out a100.yaml --step-time 90ms --force").exit_code, 0);
-  EXPECT_NEAR(step_ms(line, a100_simulate), 41.5 + 63.4 + 0.4 + 1.5, 1.0);
+  EXPECT_NEAR(step_ms(line, a100_simulate), 41.5 + 63.4 + 0.4 + 1.5 + 0.5, 1.0);
 }
 
 }  // namespace TANDEM_FILE

@@ -98,14 +98,19 @@ bool LibraryAllReduceCost::is_nccl(std::span<const Rank> members) const {
 }
 
 LibraryAllReduceCost::Guess LibraryAllReduceCost::guess_nccl(std::span<const Rank> members, Bytes size) {
-  AllReduceSetting setting =
-      all_reduce_setting(job_, members, {size.count() / static_cast<std::int64_t>(sizeof(float))});
-  setting.collective = "ring";
-  const auto [plan, time] = plan_and_price(setting, network_);
-  collectives::RingCost cost{.transfers = {}, .hops = latencies_around(setting.hosts, plan.workers.order)};
-  // Each step of the schedule waits for its slowest message.
-  const double steps = 2.0 * (static_cast<double>(members.size()) - 1);
-  cost.transfers = std::max(Seconds(0), time - *std::ranges::max_element(cost.hops) * steps);
+  const auto priced = [&](std::int64_t elements) {
+    AllReduceSetting setting = all_reduce_setting(job_, members, {elements});
+    setting.collective = "ring";
+    return std::pair(plan_and_price(setting, network_), std::move(setting.hosts));
+  };
+  const auto [all, hosts] = priced(size.count() / static_cast<std::int64_t>(sizeof(float)));
+  // Of one element for each rank: hardly more than the latencies. Each step waits for its slowest message.
+  const Seconds latencies = std::min(all.time, priced(std::ssize(members)).first.time);
+  const Seconds step = latencies / (2.0 * (static_cast<double>(members.size()) - 1));
+  collectives::RingCost cost{.transfers = all.time - latencies,
+                             .hops = latencies_around(hosts, all.plan.workers.order)};
+  const Seconds longest = *std::ranges::max_element(cost.hops);
+  for (Seconds& hop : cost.hops) hop = longest > Seconds(0) ? step * (hop / longest) : step;
   const Seconds ring = collectives::nccl_ring(cost);
   collectives::NcclTime chosen = collectives::nccl_all_reduce(cost);
   const LibraryAlgorithm given = job_.spec().experiment.physics.all_reduce;

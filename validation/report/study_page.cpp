@@ -413,8 +413,9 @@ void add_traffic(const Study& study, const Answer& answer, Page& page) {
   if (!differ_in_traffic(study, answer)) return;
   page.add(
       Heading{2, "Traffic"},
-      Note{"Payload that all workers sent and received, per sample that they processed: gradients, models, "
-           "and samples of stores and caches. Tables of the next section have both apart."},
+      Note{
+          "Gradients and models that all workers sent and received, per sample that they processed. Samples "
+          "from stores and caches are not counted. Tables of the next section have sent and received apart."},
       charts_of_panels(answer, "traffic", "bytes per sample"));
 }
 

@@ -162,8 +162,6 @@ void add_both_ways(std::vector<std::string>& all) {
         std::string(settings));
 }
 
-/// Every algorithm over every supported route, and every all-reduce, with a number of workers that is not a
-/// power of two.
 /// Requested pulls, keys, and evaluations by a worker, with several buckets.
 std::vector<std::string> exchanged_in_parts() {
   std::vector<std::string> all;
@@ -180,6 +178,8 @@ std::vector<std::string> exchanged_in_parts() {
     all.push_back("--set workload.bucket_bytes=100kB --set " + std::string(settings));
   return all;
 }
+/// Every algorithm over every supported route, and every all-reduce, with a number of workers that is not a
+/// power of two.
 std::vector<std::string> deterministic() {
   std::vector<std::string> all = {"--set sync.algorithm=bsp --set placement.servers=[server,server]"};
   for (const std::string& sharding : sharding::catalog().names())

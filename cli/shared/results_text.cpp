@@ -15,11 +15,11 @@
 #include "cli/shared/data_text.hpp"
 #include "cli/shared/output.hpp"
 #include "platforms/name_ranges.hpp"
-#include "policies/lifetimes/catalog.hpp"
 #include "policies/vocabulary/money.hpp"
 #include "policies/vocabulary/quantile.hpp"
 #include "validation/compare/attribution.hpp"
 #include "validation/compare/members.hpp"
+#include "workloads/experiment/resolved_experiment.hpp"
 #include "workloads/records/format.hpp"
 #include "workloads/records/launches.hpp"
 
@@ -225,9 +225,8 @@ std::string workers_text(std::vector<TimeOfWorkers> all, const Experiment& exper
 
 /// A simulated time is that of one draw, unless there are several.
 std::string draw_text(const Summary& summary, const RunInfo& info) {
-  const auto& transience = info.experiment.transience;
   if (info.world != "simulated" || summary.ensemble ||
-      !lifetimes::catalog().find(transience.lifetime).make.is_drawn)
+      !ResolvedExperiment(info.experiment).lifetime->is_drawn)
     return "";
   return fmt::format(
       "\n  lifetimes: one draw (seed {}); another --set seed gives other departures and another time",

@@ -162,6 +162,22 @@ void add_both_ways(std::vector<std::string>& all) {
         std::string(settings));
 }
 
+/// Requested pulls, keys, and evaluations by a worker, with several buckets.
+std::vector<std::string> exchanged_in_parts() {
+  std::vector<std::string> all;
+  for (const char* settings :
+       {"sync.pull=requested --set placement.servers=[server,server]",
+        "sync.pull=requested --set sync.overlap=both", "sync.exchange=by-key",
+        "sync.exchange=by-key --set sync.pull=requested --set sync.compression=top-k"
+        " --set placement.servers=[server,server]",
+        "sync.exchange=by-key --set sync.algorithm=local-sgd --set sync.options.h=2",
+        "sync.exchange=by-key --set optimizer.update_at=workers",
+        "placement.evaluator=first-worker --set sync.pull=requested",
+        "placement.evaluator=first-worker --set sync.over=all-reduce",
+        "placement.evaluator=first-worker --set sync.algorithm=d-psgd --set sync.over=peers"})
+    all.push_back("--set workload.bucket_bytes=100kB --set " + std::string(settings));
+  return all;
+}
 /// Every algorithm over every supported route, and every all-reduce, with a number of workers that is not a
 /// power of two.
 std::vector<std::string> deterministic() {
@@ -202,17 +218,7 @@ std::vector<std::string> deterministic() {
     all.push_back("--set optimizer.update_at=workers" + std::string(settings));
   all.push_back("--set sync.compression=top-k --set sync.algorithm=local-sgd");
   add_both_ways(all);
-  for (const char* settings :
-       {"sync.pull=requested --set placement.servers=[server,server]",
-        "sync.pull=requested --set sync.overlap=both", "sync.exchange=by-key",
-        "sync.exchange=by-key --set sync.pull=requested --set sync.compression=top-k"
-        " --set placement.servers=[server,server]",
-        "sync.exchange=by-key --set sync.algorithm=local-sgd --set sync.options.h=2",
-        "sync.exchange=by-key --set optimizer.update_at=workers",
-        "placement.evaluator=first-worker --set sync.pull=requested",
-        "placement.evaluator=first-worker --set sync.over=all-reduce",
-        "placement.evaluator=first-worker --set sync.algorithm=d-psgd --set sync.over=peers"})
-    all.push_back("--set workload.bucket_bytes=100kB --set " + std::string(settings));
+  for (const std::string& settings : exchanged_in_parts()) all.push_back(settings);
   all.push_back(
       "--set sync.algorithm=d-psgd --set sync.over=peers --set sync.options.order=step-first"
       " --set sync.options.global_every=2");

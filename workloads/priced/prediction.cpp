@@ -199,6 +199,10 @@ class Predictor {
     found_.round = found_.fastest = found_.slowest = round.duration();
     found_.certainty = Certainty::approximation;
     found_.origin = "messages share links as a fluid";
+    // Workers with early replies compute and push while a server still works for others.
+    if (job_.devices().server_cost(job_.roster().servers().front()) != nullptr)
+      found_.fastest =
+          std::min(found_.round, std::max(slowest_->computing(), rounds.slowest_update(found_.workers)));
     count_bytes_of_shards();
     part("computing (" + round.last + ")", round.computing);
     part("its push", round.push);
@@ -329,30 +333,42 @@ class Predictor {
     limit(fmt::format("computing ({}{})", slowest_->host, classes_.size() > 1 ? ", the slowest" : ""),
           slowest_->computing());
   }
-  /// `servers`: their work in a round.
+  /// `servers`: their work in a round. Pre: what limits the workers is known.
   void limit_by_servers(const ServerRounds& rounds, Seconds servers, bool common) {
+    Seconds links{0.0};
     for (const bool pushes : {true, false}) {
       const auto [time, channel] = rounds.busiest(pushes, common);
-      limit(fmt::format("link {}, by {}", channel, pushes ? "pushes" : "replies"), time, Limit::Of::servers);
+      const bool is_of_server = found_.workers > 1 && rounds.busiest(pushes, true).second == channel;
+      if (is_of_server) links = std::max(links, time);
+      limit(fmt::format("link {}, by {}", channel, pushes ? "pushes" : "replies"), time,
+            is_of_server ? Limit::Of::servers : Limit::Of::network);
     }
     found_.unused_cores = rounds.unused_cores();
     limit("the work of the servers" + rounds.busiest_servers(), servers, Limit::Of::servers);
+    count_servers_needed(rounds, links, servers);
   }
 
-  /// Each server more has its part of the work.
-  void count_servers_needed() {
-    if (found_.limits.empty() || found_.limits.front().of != Limit::Of::servers) return;
-    const auto other = std::ranges::find_if(
-        found_.limits, [](const Limit& limit) { return limit.of != Limit::Of::servers; });
-    if (other == found_.limits.end()) return;
-    const auto servers = static_cast<double>(job_.roster().servers().size());
-    found_.servers_needed =
-        static_cast<int>(std::ceil(servers * other->rounds_per_s / found_.limits.front().rounds_per_s));
+  /// Each has its part of the bytes, but all messages.
+  void count_servers_needed(const ServerRounds& rounds, Seconds links, Seconds servers) {
+    constexpr int most = 1024;
+    double others = 0.0;
+    for (const Limit& limit : found_.limits)
+      if (limit.of != Limit::Of::servers && (others == 0.0 || limit.rounds_per_s < others))
+        others = limit.rounds_per_s;
+    if (others == 0.0 || std::max(links, servers).count() * others <= 1.0) return;
+    const auto now = static_cast<int>(job_.roster().servers().size());
+    for (int more = now + 1; more <= most; ++more) {
+      const Seconds slowest =
+          std::max(links * (static_cast<double>(now) / more), rounds.work_with(more, found_.in_rounds));
+      if (slowest.count() * others > 1.0) continue;
+      found_.servers_needed = more;
+      return;
+    }
+    found_.more_servers_help = false;
   }
 
   void finish() {
     std::ranges::sort(found_.limits, {}, &Limit::rounds_per_s);
-    count_servers_needed();
     const double samples =
         static_cast<double>(job_.data().batch()) * found_.workers * plan_.steps_per_round();
     found_.samples_per_s = samples / found_.round.count();

@@ -48,6 +48,7 @@ struct Prediction {
   std::vector<Limit> limits;  ///< lowest first: the first one binds, the second one would be next
   /// Servers with which, in equal shares and with a link and cores each, they would not bind; 0: they do not.
   int servers_needed = 0;
+  bool more_servers_help = true;     ///< false: they bind with any number of servers, too
   std::string unused_cores;          ///< of the host of the busiest servers, in words; empty: none
   std::vector<WorkerTimes> classes;  ///< of equal workers
   int steps_per_round = 1;

@@ -59,11 +59,8 @@ std::vector<Connection> ServerRounds::messages(bool pushes) const {
   return all;
 }
 
-prices::CoreWork ServerRounds::update_of(std::size_t shard, int pushes) const {
-  const Rank rank = job_.roster().servers()[shard];
+prices::CoreWork ServerRounds::work_of(Rank rank, Bytes size, int tensors, int pushes) const {
   const CostModel costs = job_.devices().cost_model(rank);
-  const ShardPieces& pieces = plan_.shard_layout()[shard];
-  const Bytes size(shard_elements(pieces) * 4);
   const bool from_slot = pushes == 1 && job_.devices().kind_of(rank) != DevicePlan::processor_kind;
   const auto kind = plan_.servers_hold_model() ? Work::Kind::update : Work::Kind::reduce;
   prices::CoreWork work;
@@ -74,9 +71,27 @@ prices::CoreWork ServerRounds::update_of(std::size_t shard, int pushes) const {
   work.threads = std::min(server->parallel, pushes);
   const int in_a_row = (pushes + work.threads - 1) / work.threads;
   for (const auto stated : {Work::Kind::push, Work::Kind::reply})
-    work.alone +=
-        costs.price({.kind = stated, .bytes = size, .tensors = tensors_in(pieces, job_.model())}) * in_a_row;
+    work.alone += costs.price({.kind = stated, .bytes = size, .tensors = tensors}) * in_a_row;
   return work;
+}
+
+prices::CoreWork ServerRounds::update_of(std::size_t shard, int pushes) const {
+  const ShardPieces& pieces = plan_.shard_layout()[shard];
+  return work_of(job_.roster().servers()[shard], Bytes(shard_elements(pieces) * 4),
+                 tensors_in(pieces, job_.model()), pushes);
+}
+
+Seconds ServerRounds::work_with(int servers, bool in_rounds) const {
+  std::int64_t bytes = 0;
+  int tensors = 0;
+  for (const ShardPieces& pieces : plan_.shard_layout()) {
+    bytes += shard_elements(pieces) * 4;
+    tensors += tensors_in(pieces, job_.model());
+  }
+  const auto workers = static_cast<int>(times_.size());
+  const prices::CoreWork work = work_of(job_.roster().servers().front(), Bytes(bytes / servers),
+                                        (tensors + servers - 1) / servers, in_rounds ? workers : 1);
+  return in_rounds ? work.alone : work.alone * (static_cast<double>(workers) / hosts_.front().threads);
 }
 
 std::vector<Seconds> ServerRounds::updated(const std::vector<Seconds>& complete, int pushes) const {

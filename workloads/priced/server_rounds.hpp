@@ -45,6 +45,9 @@ class ServerRounds {
   /// The time between pushes when the servers are the limit: the work of one push, over the threads and cores
   /// that do it.
   Seconds update_demand() const;
+  /// The work of a server for all workers' pushes of a round, with so many servers that have equal shares and
+  /// a host each.
+  Seconds work_with(int servers, bool in_rounds) const;
   /// The servers of the host that has the most work for its cores, unless that is one thread: " ('store': 2
   /// servers, 1 core)".
   std::string busiest_servers() const;
@@ -64,7 +67,8 @@ class ServerRounds {
   std::size_t shards() const { return plan_.shard_layout().size(); }
   std::vector<SharedHost> shared_hosts() const;
   const SharedHost& busiest_host() const;
-  /// Of so many pushes that are there.
+  /// Of so many pushes of this size that are there; of a shard.
+  prices::CoreWork work_of(Rank rank, Bytes size, int tensors, int pushes) const;
   prices::CoreWork update_of(std::size_t shard, int pushes) const;
   Seconds demand_of(const SharedHost& host) const;
   /// By shard: when its server has done the work of so many pushes, which are there at these times.

@@ -476,8 +476,6 @@ void add_fit_network(CLI::App& command) {
       "Links of the platform that change: names, separated by commas, where * is any text; others "
       "keep their numbers [*]");
   fit->add_flag("--window", options->times.has_window, "Also find TCP's window, which limits each message");
-  fit->add_flag("--shared-directions", options->times.shares_directions,
-                "The two directions of a link share its rate, as in a half-duplex network");
   fit->footer(std::string(about_rows) +
               "\nExamples:\n"
               "  tandem fit network measured.csv job.yaml --out platform_found.xml\n"

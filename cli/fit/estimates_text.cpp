@@ -77,7 +77,7 @@ std::vector<std::string> estimates_warnings(const estimates::PositiveFit& fit,
     warnings.push_back(
         "the table does not determine these numbers beside the others, because its times hardly change with "
         "them, or change alike: " +
-        unknown + "; they have the values that were given before the fit, or values that do as well");
+        unknown + "; they have the values that were given before the fit");
   if (determined > 0 && determined >= rows.size())
     warnings.push_back(
         fmt::format("the table has {} rows for {} numbers, so errors and intervals are unknown", rows.size(),

@@ -55,17 +55,6 @@ void state_cost(LoadedJob& loaded, const std::vector<double>& numbers) {
   }
 }
 
-void share_directions(platforms::Network& network) {
-  std::map<std::string, int> links;
-  std::vector<int> places;
-  for (std::size_t channel = 0; channel < network.channels.size(); ++channel)
-    places.push_back(
-        links.try_emplace(link_of(network.channels[channel].name), static_cast<int>(channel)).first->second);
-  for (auto& route : network.routes)
-    if (route)
-      for (int& channel : route->channels) channel = places[static_cast<std::size_t>(channel)];
-}
-
 /// A flow moves at most a window per round trip.
 void limit_to_window(platforms::Network& network, double window) {
   for (auto& route : network.routes) {
@@ -199,7 +188,6 @@ platforms::Network JobTimes::changed(platforms::Network network, const std::vect
     channel.bandwidth = channel.bandwidth * faster;
     channel.latency = channel.latency * later;
   }
-  if (setting_.shares_directions) share_directions(network);
   if (setting_.has_window && std::isfinite(numbers[window_number]))
     limit_to_window(network, numbers[window_number]);
   return network;
@@ -214,7 +202,9 @@ double JobTimes::step_s(std::size_t row, const std::vector<double>& numbers) con
   if (setting_.subject == FitSubject::server) state_cost(loaded, numbers);
   const Job job = tandem::make_job(std::move(loaded), "", changed(place.of_workers, numbers));
   const priced::Prediction found = priced::predict(job, changed(place.network, numbers));
-  return found.round.count() / found.steps_per_round;
+  // The work of servers hardly varies, so workers without rounds seldom wait for each other below the limit.
+  const Seconds round = found.in_rounds ? found.round : found.fastest;
+  return round.count() / found.steps_per_round;
 }
 
 std::vector<double> JobTimes::predict(const std::vector<double>& numbers) const {

@@ -22,8 +22,7 @@ class JobTimes {
     FitSubject subject = FitSubject::network;
     std::string links =
         "*";  ///< whose rates and latencies are looked for: names, separated by commas; * matches
-    bool has_window = false;         ///< also look for TCP's window
-    bool shares_directions = false;  ///< both directions of a link share its rate
+    bool has_window = false;  ///< also look for TCP's window
   };
   /// Errors: ConfigError for a job without a closed form, and where `links` match none.
   JobTimes(std::vector<TimedRow> rows, Setting setting, PlatformCache& platforms);

@@ -17,10 +17,6 @@ namespace {
 
 using nlohmann::json;
 
-/// Errors above which another form of the network may explain the table better.
-constexpr double unexplained = 0.03;
-constexpr double much_better = 0.5;
-
 std::vector<double> values_of(const estimates::PositiveFit& fit) {
   std::vector<double> values;
   for (const auto& number : fit.numbers) values.push_back(number.value);
@@ -58,20 +54,6 @@ std::string links_text(const std::vector<JobTimes::Link>& links) {
   return text;
 }
 
-void suggest_shared_directions(const TableFitOptions& options, const JobTimes& times,
-                               const estimates::PositiveFit& fit) {
-  if (options.times.shares_directions || fit.error < unexplained) return;
-  PlatformCache platforms;
-  JobTimes::Setting setting = options.times;
-  setting.shares_directions = true;
-  const double error = fit_times(JobTimes(times.rows(), setting, platforms), options.confidence).error;
-  if (error < much_better * fit.error)
-    print_warning(fmt::format(
-        "links whose two directions share their rate explain the table better: errors of {:.1f} instead of "
-        "{:.1f} %; see --shared-directions",
-        100 * error, 100 * fit.error));
-}
-
 /// The platform file with what was found; empty: none is asked for.
 std::string platform_text(const TableFitOptions& options, const JobTimes& times,
                           const std::vector<double>& numbers) {
@@ -106,7 +88,6 @@ void fit_table(const TableFitOptions& options) {
       fmt::print("  <prop id=\"{}\" value=\"{}\"/>\n", name, value);
   }
   for (const auto& warning : estimates_warnings(fit, rows)) print_warning(warning);
-  if (is_network) suggest_shared_directions(options, times, fit);
   if (const std::string text = platform_text(options, times, numbers); !text.empty()) {
     write_whole_file(options.job.out, text);
     fmt::print("{}\n", options.job.out);

@@ -72,7 +72,11 @@ struct Point {
 class Search {
  public:
   Search(const std::vector<FitNumber>& numbers, const Vector& measured_s, const PredictTimes& predict)
-      : numbers_(numbers), measured_s_(measured_s), predict_(predict), free_(numbers.size(), true) {}
+      : numbers_(numbers),
+        measured_s_(measured_s),
+        predict_(predict),
+        free_(numbers.size(), true),
+        needed_(numbers.size(), false) {}
 
   PositiveFit run(double confidence) {
     std::vector<Point> ends = searches();
@@ -80,7 +84,10 @@ class Search {
     for (std::size_t dropped = next_undetermined(best); dropped < numbers_.size();
          dropped = next_undetermined(best)) {
       free_[dropped] = false;
-      best = without(dropped, best);
+      const Point found = without(dropped, best);
+      const bool is_allowed = found.squares <= best.squares * (1 + tolerated) + negligible();
+      if (is_allowed) best = found;
+      free_[dropped] = needed_[dropped] = !is_allowed;
     }
     PositiveFit fit = result(best, confidence);
     fit.starts = static_cast<int>(ends.size());
@@ -208,6 +215,7 @@ class Search {
       }
       const double left = dot(own, own);
       const double needed = least_elasticity * least_elasticity;
+      if (needed_[number]) continue;
       if (whole < needed || left < least_own_share * whole || basis.size() == measured_s_.size()) {
         found = number;
         continue;
@@ -218,15 +226,14 @@ class Search {
     return found;
   }
 
-  /// With this number as it is given, if the rows allow that; else as it was found.
+  /// With this number as it is given.
   Point without(std::size_t number, const Point& best) const {
     Vector logs = best.logs;
     // A time of 0 is one that no row can notice.
     constexpr double as_zero = 1e-9;
     const FitNumber& of = numbers_[number];
     logs[number] = std::log(of.given > 0.0 ? of.given : of.start * as_zero);
-    const Point found = descend(at(logs));
-    return found.squares <= best.squares * (1 + tolerated) + negligible() ? found : best;
+    return descend(at(logs));
   }
 
   PositiveFit result(const Point& best, double confidence) const {
@@ -277,7 +284,8 @@ class Search {
   const std::vector<FitNumber>& numbers_;
   const Vector& measured_s_;
   const PredictTimes& predict_;
-  std::vector<bool> free_;  ///< by number: not fixed
+  std::vector<bool> free_;    ///< by number: not fixed
+  std::vector<bool> needed_;  ///< by number: rows contradict its given value
 };
 
 }  // namespace

@@ -23,7 +23,7 @@ struct FitEstimate {
   std::string name;
   double value;
   double lower, upper;  ///< of the interval; not finite without more rows than numbers
-  bool is_determined;   ///< by the table; else `value` is the given one, or one that does as well as others
+  bool is_determined;   ///< by the table; else `value` is the given one
 };
 
 struct PositiveFit {
@@ -40,8 +40,8 @@ using PredictTimes = std::function<std::vector<double>(const std::vector<double>
 
 /// Least squares of the logarithms of predicted over measured times. A number is not determined if no row
 /// moves with it, or if others move all rows alike; it then keeps its given value, unless the rows contradict
-/// that. `confidence`: of the intervals, which take the errors of rows as normal. Pre: at least one row and
-/// one number; measured times and starts above 0.
+/// that, which makes it one of the numbers with an interval. `confidence`: of the intervals, which take the
+/// errors of rows as normal. Pre: at least one row and one number; measured times and starts above 0.
 PositiveFit fit_positive(const std::vector<FitNumber>& numbers, const std::vector<double>& measured_s,
                          const PredictTimes& predict, double confidence = 0.95);
 

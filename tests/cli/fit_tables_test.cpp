@@ -23,7 +23,6 @@ struct Lab {
   const char* latency = "20us";
   const char* speed = "10Gf";  ///< of workers
   const char* server = "";     ///< properties of its host
-  const char* policy = "SPLITDUPLEX";
 };
 
 class FitTables : public ::testing::Test {
@@ -31,12 +30,11 @@ class FitTables : public ::testing::Test {
   void write_lab(const std::string& file, const Lab& lab) const {
     const auto link = [&](const std::string& id) {
       return "<link id='" + id + "' bandwidth='" + lab.bandwidth + "' latency='" + lab.latency +
-             "' sharing_policy='" + lab.policy + "'/>\n";
+             "' sharing_policy='SPLITDUPLEX'/>\n";
     };
-    const std::string direction = std::string(lab.policy) == "SHARED" ? "" : " direction='UP'";
     const auto route = [&](const std::string& host) {
-      return "<route src='" + host + "' dst='switch'><link_ctn id='l-" + host + "'" + direction +
-             "/></route>\n";
+      return "<route src='" + host + "' dst='switch'><link_ctn id='l-" + host +
+             "' direction='UP'/></route>\n";
     };
     std::string hosts = std::string("<host id='store' speed='20Gf'>") + lab.server + "</host>\n";
     std::string links = link("l-store"), routes = route("store");
@@ -58,7 +56,7 @@ class FitTables : public ::testing::Test {
                     "\nworkload: {model: mlp, dataset: synthetic, math: modelled, train_samples: 4000, "
                     "batch: 8}\nplacement: {workers: [w1, w2, w3, w4, w5, w6, w7, w8], servers: [store]}\n"
                     "physics: {ensemble: 0}\nstop: {rounds: 5}\n"
-                    "variants: {ring: {sync.over: all-reduce, sync.collective: ring}, server: {}}\n");
+                    "variants: {asp: {sync.algorithm: asp}, server: {}}\n");
   }
 
   /// Step times that the simulation of every message gives on the platform.
@@ -104,7 +102,8 @@ TEST_F(FitTables, OfStepsGiveLinksAndDevices) {
   write_job("lab.yaml", "lab.xml");
   const json found = fit("network steps.csv lab.yaml --variant server --out found.xml");
   EXPECT_NEAR(number(found, "bandwidth").at("value").get<double>(), 0.125, 0.125 * 0.05) << found.dump(1);
-  EXPECT_NEAR(number(found, "latency").at("value").get<double>(), 10.0, 1.0) << found.dump(1);
+  EXPECT_FALSE(number(found, "latency").at("is_determined").get<bool>())
+      << "every round has the same latencies, as it has the same computing";
   EXPECT_LT(found.at("error").get<double>(), 0.03);
   // The simulation on the platform that was found takes as long as the one that made the table.
   const auto predicted = [&](const std::string& platform) {
@@ -137,20 +136,6 @@ TEST_F(FitTables, OfStepsGiveTheWindow) {
   EXPECT_GT(without.at("error").get<double>(), 2 * found.at("error").get<double>());
 }
 
-/// A ring uses both directions at the same time.
-TEST_F(FitTables, OfStepsGiveTheRateOfHalfDuplexLinks) {
-  make_table("steps.csv", {.bandwidth = "125MBps", .policy = "SHARED"}, {"resnet32"}, "ring");
-  write_lab("lab.xml", {.bandwidth = "125MBps"});
-  write_job("lab.yaml", "lab.xml");
-  const auto factor = [&](const std::string& words) {
-    return number(fit("network steps.csv lab.yaml --variant ring" + words), "bandwidth")
-        .at("value")
-        .get<double>();
-  };
-  EXPECT_NEAR(factor(""), 0.5, 0.03);
-  EXPECT_NEAR(factor(" --shared-directions"), 1.0, 0.06);
-}
-
 /// One core a server; a table of three models and few workers.
 TEST_F(FitTables, OfStepsGiveCostsOfAServerAndDevices) {
   make_table("steps.csv",
@@ -158,10 +143,10 @@ TEST_F(FitTables, OfStepsGiveCostsOfAServerAndDevices) {
               .server = "<prop id='tandem:server_message' value='3ms'/><prop id='tandem:server_tensor' "
                         "value='100us'/><prop id='tandem:server_push_rate' value='200MBps'/>"
                         "<prop id='tandem:server_reply_rate' value='200MBps'/>"},
-             {"mlp", "lenet", "resnet32"});
+             {"mlp", "lenet", "resnet32"}, "asp");
   write_lab("lab.xml", {});
   write_job("lab.yaml", "lab.xml");
-  const json found = fit("server steps.csv lab.yaml --variant server");
+  const json found = fit("server steps.csv lab.yaml --variant asp");
   EXPECT_NEAR(number(found, "time per message").at("value").get<double>(), 3e-3, 0.15e-3) << found.dump(1);
   EXPECT_NEAR(number(found, "time per tensor").at("value").get<double>(), 100e-6, 10e-6) << found.dump(1);
   EXPECT_NEAR(number(found, "time per byte").at("value").get<double>(), 5e-9, 0.5e-9) << found.dump(1);

@@ -197,15 +197,15 @@ TEST(SpeedChecks, SuspectThePartOfAStepThatIsLonger) {
   const std::string prediction =
       "; by the prediction, the work of the servers binds, and would not from 2 servers on";
   EXPECT_EQ(text(0.21, 0.1),
-            "210 ms per step after the warm-up, predicted 200 ms in closed form (+5 %)" + prediction);
+            "210 ms per step after the warm-up, predicted 200 ms in closed form (+5.00 %)" + prediction);
   EXPECT_EQ(
       text(0.25, 0.15),
-      "250 ms per step after the warm-up, predicted 200 ms in closed form (+25 %); computing takes 150 ms "
+      "250 ms per step after the warm-up, predicted 200 ms in closed form (+25.0 %); computing takes 150 ms "
       "instead of 100 ms: the devices are suspected" +
           prediction);
   EXPECT_EQ(
       text(0.25, 0.1),
-      "250 ms per step after the warm-up, predicted 200 ms in closed form (+25 %); exchange and waiting "
+      "250 ms per step after the warm-up, predicted 200 ms in closed form (+25.0 %); exchange and waiting "
       "take 150 ms instead of 100 ms: suspected is the work of the servers" +
           prediction);
 }

@@ -98,9 +98,10 @@ TEST_F(TrainingKeys, KeysNeedAServerThatDecidesAboutEach) {
     if (!algorithm.make.timing_driven || by_times.contains(algorithm.name))
       EXPECT_EQ(error, "no error") << algorithm.name;
     else
-      EXPECT_EQ(error.find("lab.yaml:3: key 'sync.exchange': expected whole, because the server of " +
-                           algorithm.name + " decides about whole pushes (servers of sequential | bsp"),
-                0U)
+      EXPECT_EQ(
+          error.find("lab.yaml:3: key 'sync.exchange': expected whole, because each bucket of an exchange "
+                     "by key has its own rounds, about which servers of sequential | bsp"),
+          0U)
           << error;
   }
 }

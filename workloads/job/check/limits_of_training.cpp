@@ -217,10 +217,15 @@ std::vector<Limit> of_exchanges() {
            return has_measured_buffers(all) && all.chosen.algorithm->payload != sync::Payload::gradient;
          }}}},
       {Kind::unsupported,
-       "the server of {algorithm} decides about whole pushes (servers of {algorithms_by_key} also about each "
-       "bucket)",
+       "each bucket of an exchange by key has its own rounds, about which servers of {algorithms_by_key} "
+       "decide, and a compressed reply is the change of a whole model",
        {{"sync.exchange", "whole", "sync.exchange=by-key sync.algorithm=k-sync",
-         [](All all) { return exchanges_by_key(all) && !works_by_key(all.chosen.algorithm.make()); }}}},
+         [](All all) { return exchanges_by_key(all) && !works_by_key(all.chosen.algorithm.make()); }},
+        {"sync.compress_replies", "false",
+         "sync.compress_replies=true sync.compression=top-k sync.exchange=by-key",
+         [](All all) {
+           return compresses_replies(all) && all.chosen.compresses() && exchanges_by_key(all);
+         }}}},
       {Kind::unused,
        "sync.exchange is by-key: the bucket of the first layers is exchanged last, so forward would wait for "
        "all",
@@ -235,12 +240,6 @@ std::vector<Limit> of_compressions() {
        "sync.compression is none",
        {{"sync.compress_replies", "false", "sync.compress_replies=true",
          [](All all) { return compresses_replies(all) && !all.chosen.compresses(); }}}},
-      {Kind::unsupported,
-       "buckets that are exchanged one after the other have versions of their own, and a reply is the change "
-       "of one version to another",
-       {{"sync.compress_replies", "false",
-         "sync.compress_replies=true sync.compression=top-k sync.exchange=by-key",
-         [](All all) { return compresses_replies(all) && exchanges_by_key(all); }}}},
       {Kind::value,
        "errors of {compression} may be larger than the values, and what a reply lacks is part of the next "
        "one",

@@ -183,8 +183,8 @@ std::vector<Limit> of_departures_in_place() {
            return in_place(all) && all.is_over(Route::all_reduce) &&
                   all.experiment.sync.collective == native_all_reduce;
          }}}},
-      {Kind::unsupported,
-       may_depart + ", and a worker that arrives takes buffers with the model",
+      {Kind::unused,
+       may_depart + ", and workers whose group may change send no buffers before a step",
        {{"workload.measured_buffers", "0",
          departs + "sync.over=all-reduce workload.model=synthetic workload.measured_buffers=200kB",
          [](All all) {

@@ -26,6 +26,7 @@ TEST_F(ExperimentFile, ReplacedKeysOfVariantsAreKnown) {
   const std::string text = minimal + "variants: {a: {stop.rounds: 3}, b: {stop.rounds: 7}, c: {}}\n";
   const std::string path = folder_.write("lab.yaml", text);
   EXPECT_TRUE(load_located(path, {{"workload.batch", "4"}}, "").replaced.empty());
+  EXPECT_TRUE(load_located(path, {{"variants", "{}"}}, "").replaced.empty());
   EXPECT_EQ(load_located(path, {{"stop.rounds", "7"}}, "").replaced,
             std::vector<std::string>{"stop.rounds of variant 'a'"});
 }

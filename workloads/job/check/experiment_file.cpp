@@ -245,12 +245,13 @@ namespace {
 std::vector<std::string> replaced_keys(const decltype(Experiment::variants)& written,
                                        const Experiment& experiment) {
   std::vector<std::string> replaced;
-  for (const auto& [variant, keys] : written)
-    for (const auto& [path, value] : keys.items()) {
-      const nlohmann::json& now = experiment.variants.at(variant);
-      if (now.contains(path) && now.at(path) != value)
+  for (const auto& [variant, keys] : written) {
+    const auto now = experiment.variants.find(variant);
+    if (now == experiment.variants.end()) continue;  // `variants={}` removes them
+    for (const auto& [path, value] : keys.items())
+      if (now->second.contains(path) && now->second.at(path) != value)
         replaced.push_back(path + " of variant '" + variant + "'");
-    }
+  }
   return replaced;
 }
 

@@ -369,8 +369,10 @@ void add_start_options(CLI::App& command, StartOptions& options) {
       ->excludes(sbatch)
       ->excludes(skypilot);
   command
-      .add_option("--image", options.image,
-                  "Of the task or MPIJob: container image with Tandem (runtime/containers) [a placeholder]")
+      .add_option(
+          "--image", options.image,
+          "Of the task or MPIJob: container image with Tandem and openssh-server (runtime/containers)")
+      ->capture_default_str()
       ->group(group)
       ->excludes(sbatch);
 }
@@ -382,19 +384,17 @@ std::string start_text(const Lattice& lattice, const PlanResult& result, const S
   const Texts settings = settings_of(*of.offer);
   Job job = job_of(folder + "/experiment.yaml", settings, out);
   Texts remarks = remarks_of(lattice, result, *of.offer, job);
-  const std::string image = options.image.empty() ? "FILL-IN/tandem" : options.image;
-  if (options.image.empty() && !options.sbatch.is_wanted) {
-    const std::string fill_in =
-        "FILL-IN/tandem stands for an image with Tandem, openssh-server and, to compute on GPUs, CUDA "
-        "(--image; "
-        "runtime/containers/README.md)";
-    remarks.push_back(fill_in);
-    print_note(fill_in);
+  if (options.image == StartOptions().image && !options.sbatch.is_wanted) {
+    const std::string image =
+        "The image 'tandem' is the one that runtime/containers builds, with openssh-server; it computes on "
+        "processors. Where machines have to pull an image, give its name with --image";
+    remarks.push_back(image);
+    print_note(image);
   }
   Start start{.of = of,
               .offer = *of.offer,
               .name = plain_name(result.name),
-              .image = image,
+              .image = options.image,
               .folder = folder,
               .settings = settings,
               .job = std::move(job),

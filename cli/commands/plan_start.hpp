@@ -15,7 +15,7 @@ namespace tandem::cli {
 struct StartOptions {
   SbatchOptions sbatch;  ///< without a time: twice the plan's 95th percentile
   bool is_skypilot = false, is_mpijob = false;
-  std::string image;  ///< with Tandem; empty: the file has a placeholder
+  std::string image = "tandem";  ///< with Tandem; runtime/containers builds one of this name
 
   StartOptions() { sbatch.time.clear(); }
   bool is_wanted() const { return sbatch.is_wanted || is_skypilot || is_mpijob; }

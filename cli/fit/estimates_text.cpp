@@ -65,9 +65,10 @@ json estimates_document(const estimates::PositiveFit& fit, const std::vector<Fit
 std::vector<std::string> estimates_warnings(const estimates::PositiveFit& fit,
                                             const std::vector<FittedRow>& rows) {
   std::vector<std::string> warnings;
-  std::string unknown;
+  std::string unknown, mixed;
   std::size_t determined = 0;
   for (const auto& number : fit.numbers) {
+    if (number.is_mixed) mixed += (mixed.empty() ? "" : "; ") + number.name;
     if (number.is_determined)
       ++determined;
     else
@@ -78,6 +79,11 @@ std::vector<std::string> estimates_warnings(const estimates::PositiveFit& fit,
         "the table does not determine these numbers beside the others, because its times hardly change with "
         "them, or change alike: " +
         unknown + "; they have the values that were given before the fit");
+  if (!mixed.empty())
+    warnings.push_back("the rows need these numbers, but hardly separate them from the others: " + mixed +
+                       "; other values of all may suit the rows as well, which the intervals do not show "
+                       "(rows of more workers "
+                       "or models may tell)");
   if (determined > 0 && determined >= rows.size())
     warnings.push_back(
         fmt::format("the table has {} rows for {} numbers, so errors and intervals are unknown", rows.size(),

@@ -252,7 +252,8 @@ class Search {
     for (std::size_t i = 0; i < numbers_.size(); ++i) {
       const double value = std::exp(best.logs[i]);
       const bool is_given = !free_[i] && numbers_[i].given == 0.0 && value < numbers_[i].start * 1e-6;
-      fit.numbers.push_back({numbers_[i].name, is_given ? 0.0 : value, std::nan(""), std::nan(""), free_[i]});
+      fit.numbers.push_back(
+          {numbers_[i].name, is_given ? 0.0 : value, std::nan(""), std::nan(""), free_[i], needed_[i]});
     }
     for (std::size_t a = 0; a < moved.size() && covariance && spare > 0.0; ++a) {
       const double t = boost::math::quantile(boost::math::students_t(spare), 0.5 + confidence / 2);

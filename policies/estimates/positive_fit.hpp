@@ -24,6 +24,9 @@ struct FitEstimate {
   double value;
   double lower, upper;  ///< of the interval; not finite without more rows than numbers
   bool is_determined;   ///< by the table; else `value` is the given one
+  /// The rows hardly separate it from the others, but contradict its given value: other values may suit them
+  /// as well, which the interval does not show.
+  bool is_mixed = false;
 };
 
 struct PositiveFit {

@@ -131,6 +131,7 @@ TEST_F(FitTables, OfStepsGiveTheWindow) {
   write_job("lab.yaml", "lab.xml");
   const json found = fit("network steps.csv lab.yaml --variant server --window");
   EXPECT_TRUE(number(found, "TCP's window").at("is_determined").get<bool>()) << found.dump(1);
+  EXPECT_THAT(found.at("warnings").dump(), HasSubstr("hardly separate them from the others: TCP's window"));
   EXPECT_NEAR(number(found, "TCP's window").at("value").get<double>() / 65536, 1.0, 0.1) << found.dump(1);
   const json without = fit("network steps.csv lab.yaml --variant server");
   EXPECT_GT(without.at("error").get<double>(), 2 * found.at("error").get<double>());

@@ -370,9 +370,10 @@ TEST_F(Plan, ATaskOfSkyPilotConformsToItsSchemaAndStartsAllMachines) {
   // The identifier of a zone is not its name.
   EXPECT_FALSE(resources["zone"]);
   EXPECT_EQ(task["workdir"].as<std::string>(), (line_.folder() / "out").string());
-  // What the user has to fill in is named twice.
-  EXPECT_THAT(text, HasSubstr("# FILL-IN/tandem stands for an image with Tandem"));
-  EXPECT_THAT(read("notes"), HasSubstr("tandem: FILL-IN/tandem stands for an image with Tandem"));
+  // What the user has to bring is named twice.
+  EXPECT_EQ(resources["image_id"].as<std::string>(), "docker:tandem");
+  EXPECT_THAT(text, HasSubstr("# The image 'tandem' is the one that runtime/containers builds"));
+  EXPECT_THAT(read("notes"), HasSubstr("The image 'tandem' is the one that runtime/containers builds"));
   EXPECT_THAT(read("notes"), HasSubstr("The chosen one costs $"));
   const json plan = json::parse(read("out/plan.json"));
   const int machines = plan.at("rows").at(0).at("machines");
@@ -407,7 +408,7 @@ TEST_F(Plan, AnMpiJobConformsToItsSchemaAndBringsItsFiles) {
   EXPECT_EQ(worker["containers"][0]["image"].as<std::string>(), "registry/tandem:1");
   EXPECT_EQ(worker["containers"][0]["resources"]["limits"]["nvidia.com/gpu"].as<int>(), 2);
   EXPECT_EQ(worker["nodeSelector"]["node.kubernetes.io/instance-type"].as<std::string>(), "NC12");
-  EXPECT_THAT(text, ::testing::Not(HasSubstr("FILL-IN")));
+  EXPECT_THAT(text, ::testing::Not(HasSubstr("runtime/containers")));
   EXPECT_THAT(text, HasSubstr("# The plan has machines of their own for server"));
   // The files are those of the plan, and can be read.
   EXPECT_EQ(files["platform.xml"].as<std::string>(), read("out/platform.xml"));

@@ -128,10 +128,10 @@ TEST_F(LongBadSamples, BrokenImagesAreReplacedToo) {
 TEST_F(LongBadSamples, AFullDiskIsTold) {
   const std::string tiers = own_disk + "--set data.cache_capacity=5kB --set data.disk_capacity=60kB ";
   succeeds("simulate " + job(tiers) + " --out whole");
-  // The result directory is there before the ranks are.
+  // The result directory is prepared before there are ranks.
   const auto told = line_.shell(
       "\"$TANDEM\" run " + job(tiers) +
-      " --out out > told.txt 2>&1 & run=$!; until [ -d out ]; do kill -0 $run || break; sleep 0.01; "
+      " --out out > told.txt 2>&1 & run=$!; until [ -e out/job.json ]; do kill -0 $run || break; sleep 0.01; "
       "done; ln -s /dev/full out/tier_0.bin; wait $run; code=$?; cat told.txt; exit $code");
   ASSERT_EQ(told.exit_code, 0) << told.output;
   EXPECT_GT(results("out").summary.cache.value().no_room.value_or(0), 0);

@@ -217,7 +217,8 @@ TEST_F(LongStudy, TheServersCapDecidesHowManyToRent) {
       "servers=_server-1__server-2_/worker_count=8");
   ASSERT_EQ(result.exit_code, 0) << result.output;
   std::map<std::string, std::vector<double>> steps, dollars;  // by variant and number of servers
-  for (const json& own : read(line_.folder() / "dare" / "report.json").at("configurations")) {
+  const json report = read(line_.folder() / "dare" / "report.json");
+  for (const json& own : report.at("configurations")) {
     const std::string name =
         own.at("algorithm").get<std::string>() +
         (own.at("name").get<std::string>().find("server-2") == std::string::npos ? " 1" : " 2");
@@ -310,7 +311,8 @@ TEST_F(LongStudy, OnlyMissingContinuesAndLosesNothing) {
   expect_unchanged(before);
   // A key that changes makes other simulations: those of the old one are not taken.
   ASSERT_EQ(line_.tandem("study study.yaml --out parts --only-missing --set stop.rounds=4").exit_code, 0);
-  for (const auto& own : read(line_.folder() / "parts/report.json").at("configurations"))
+  const json parts = read(line_.folder() / "parts/report.json");
+  for (const auto& own : parts.at("configurations"))
     EXPECT_EQ(own.at("rounds"), 4) << own.at("name");
 }
 

@@ -157,13 +157,11 @@ std::string ensemble_line(const Summary& summary) {
                        with_unit(figure->low, unit), with_unit(figure->high, unit));
   };
   return fmt::format(
-      "\n  median and {:.0f} % interval of {} simulations, and {:.0f} % for errors of the model: {}, {}; "
-      "phase order of "
-      "workers {}",
+      "\n  median and {:.0f} % interval of {} simulations, and {:.0f} % for errors of the model: {}, {}; {}",
       100 * ensemble.level, ensemble.replicas, 100 * ensemble.model_error,
       interval("step time", ensemble.figures.step_time, Unit::seconds),
       interval("throughput", ensemble.figures.throughput, Unit::samples_per_second),
-      interval("", ensemble.figures.phase_order, Unit::count));
+      interval("phase order of workers", ensemble.figures.phase_order, Unit::count));
 }
 
 std::string file_name(const std::string& path) { return std::filesystem::path(path).filename().string(); }

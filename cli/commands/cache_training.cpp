@@ -276,15 +276,14 @@ void check_owners(const CacheTraining& training, const std::vector<TrainingCase>
           "'");
 }
 
-/// The result of each case. Those for which a policy needs more room are named and left out, unless these are
-/// all.
+/// The result of each case, without those for which a policy needs more room. `left_out`: says which, and
+/// why. Errors: ConfigError if these are all.
 json results_of(const CacheTraining& training, TrainingReplaySetting setting,
-                std::vector<TrainingCase>& cases) {
+                std::vector<TrainingCase>& cases, std::vector<std::string>& left_out) {
   const bool needs_losses = sampling::samplers().find(training.sampler).make.needs_losses;
   const auto losses = losses_of(training, setting.manifest.samples);
   ProgressBar bar("cache");
   json results = json::array();
-  std::vector<std::string> left_out;
   for (std::size_t i = 0; i < cases.size(); ++i) {
     TrainingCase& one = cases[i];
     setting.policy = one.policy;
@@ -304,7 +303,6 @@ json results_of(const CacheTraining& training, TrainingReplaySetting setting,
     }
     results.push_back(training_result(one, training, setting.manifest.total().count()));
   }
-  for (const std::string& note : left_out) print_note(note);
   return results;
 }
 
@@ -338,7 +336,9 @@ void simulate_training(const CacheTraining& training) {
   setting.idle_room = Bytes(static_cast<std::int64_t>(training.background * training.batch) *
                             manifest.each.count() * training.jobs);
   setting.seed = training.seed;
-  json results = results_of(training, setting, cases);
+  std::vector<std::string> left_out;
+  json results = results_of(training, setting, cases, left_out);
+  for (const std::string& note : left_out) print_note(note);
   const json document = {{"samples", manifest.samples},
                          {"data_set_bytes", manifest.total().count()},
                          {"sampler", training.sampler},

@@ -177,7 +177,7 @@ Pending RankContext::all_reduce(std::span<const Rank> members, Channel channel, 
   if (members.size() == 1 || vector.size.count() == 0) return started(operations_.done_at_once(operation));
   auto rendezvous =
       world_.rendezvous().join(members, channel, rank_, {this, operation.number, vector}, element);
-  if (rendezvous == nullptr) return Pending(operation.number);
+  if (rendezvous == nullptr) return started(operation);
   // No member may read the vector before the end, so the sum can be computed now.
   rendezvous->sum();
   TANDEM_CHECK(world_.setting().all_reduce, "all-reduces need a price; members", members.size());
@@ -190,19 +190,20 @@ Pending RankContext::all_reduce(std::span<const Rank> members, Channel channel, 
   return started(operation);
 }
 
+/// On this rank, which may be the last of the members or not: the library computes, or polls, on the rank's
+/// device also while it waits for the others. A run, which does not know of the others, counts alike.
 /// All-reduces with a common member end in the order of their start, because their messages share that
 /// member's links.
 void RankContext::start_all_reduce(Operation& operation) {
+  device_.message_set_out();
   const auto rendezvous = std::exchange(operation.rendezvous, nullptr);
+  if (rendezvous == nullptr) return;
   const double begin_s = now().count();
   double end_s = begin_s + operation.amount;
   for (const auto& member : rendezvous->members)
     if (const double before_s = member.context->all_reduced_at_s_; before_s > begin_s)
       end_s = std::max(end_s, before_s + operation.behind_s);
-  for (const auto& member : rendezvous->members) {
-    member.context->all_reduced_at_s_ = end_s;
-    member.context->simulated_device().message_set_out();
-  }
+  for (const auto& member : rendezvous->members) member.context->all_reduced_at_s_ = end_s;
   simgrid::kernel::timer::Timer::set(end_s, [rendezvous] {
     for (const auto& member : rendezvous->members) {
       member.context->simulated_device().message_over();

@@ -28,10 +28,11 @@ class RankDevice {
   /// False: the work was not computing and no longer waits for the device.
   bool stop(RankOperation& work);
 
-  /// A message of this rank starts, or ends; work is slower between the two. Kernel context.
+  /// A message of this rank, or its part in an all-reduce of the library, starts, or ends; work is slower
+  /// between the two. Kernel context.
   void message_set_out();
   void message_over();
-  /// Time in which the first queue of the device computed while messages of the rank moved.
+  /// Time in which the first queue of the device computed while messages of the rank were in flight.
   Seconds overlap() const { return Seconds(overlap_s_); }
 
  private:

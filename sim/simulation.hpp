@@ -42,7 +42,7 @@ struct SimulationSetting {
   /// compute; empty: messages do not slow work down. Not under SMPI.
   std::function<double(Rank, const Work&)> slowdown = {};
   bool measures_overlap = false;  ///< SimulationResult::overlap. Not under SMPI
-  bool stops_work = false;  ///< bodies may call Context::stop_work
+  bool stops_work = false;        ///< bodies may call Context::stop_work
   /// Time of an all-reduce of the library once all its members have started it. Called once for each. Needed
   /// where a body starts one; not under SMPI, which sends its messages.
   std::function<AllReduceTime(std::span<const Rank> members, Bytes size)> all_reduce = {};
@@ -84,9 +84,10 @@ struct SimulationResult {
   nlohmann::json physics;  ///< the network model and every flag that shapes times, as they were in effect
   std::vector<std::string> warnings = {};  ///< what a reader of the times must know
   bool is_cut = false;                     ///< SimulationSetting::until came before the last body had ended
-  /// The longest time in which a rank computed in its first queue while messages of it moved.
+  /// The longest time in which a rank computed in its first queue while messages of it moved, or while an
+  /// all-reduce of the library was in progress on it.
   Seconds overlap{0};
-  std::vector<Seconds> ends = {};          ///< of each rank's body; empty: not known (SMPI)
+  std::vector<Seconds> ends = {};  ///< of each rank's body; empty: not known (SMPI)
 };
 
 /// Simulates the job. Once per process: SimGrid keeps one engine. Errors: what a body threw; ConfigError for

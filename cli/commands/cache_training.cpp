@@ -276,6 +276,36 @@ void check_owners(const CacheTraining& training, const std::vector<TrainingCase>
           "'");
 }
 
+/// The result of each case, without those for which a policy needs more room. `left_out`: says which, and
+/// why. Errors: ConfigError if these are all.
+json results_of(const CacheTraining& training, TrainingReplaySetting setting,
+                std::vector<TrainingCase>& cases, std::vector<std::string>& left_out) {
+  const bool needs_losses = sampling::samplers().find(training.sampler).make.needs_losses;
+  const auto losses = losses_of(training, setting.manifest.samples);
+  ProgressBar bar("cache");
+  json results = json::array();
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    TrainingCase& one = cases[i];
+    setting.policy = one.policy;
+    setting.policy_options = one.options;
+    setting.tiers = {Bytes(one.capacity)};
+    setting.losses = needs_losses || one.policy->make.needs.importance ? losses : nullptr;
+    setting.progress = [&](std::int64_t epoch, double share) {
+      const double done = (static_cast<double>(epoch) + share) / static_cast<double>(training.epochs);
+      bar.update((static_cast<double>(i) + done) / static_cast<double>(cases.size()));
+    };
+    try {
+      one.epochs = replay_training(setting);
+    } catch (const ConfigError& error) {
+      if (results.empty() && i + 1 == cases.size()) throw;
+      left_out.push_back(fmt::format("left out: {} bytes: {}", one.capacity, error.what()));
+      continue;
+    }
+    results.push_back(training_result(one, training, setting.manifest.total().count()));
+  }
+  return results;
+}
+
 }  // namespace
 
 void simulate_training(const CacheTraining& training) {
@@ -306,23 +336,9 @@ void simulate_training(const CacheTraining& training) {
   setting.idle_room = Bytes(static_cast<std::int64_t>(training.background * training.batch) *
                             manifest.each.count() * training.jobs);
   setting.seed = training.seed;
-  const bool needs_losses = sampling::samplers().find(training.sampler).make.needs_losses;
-  const auto losses = losses_of(training, manifest.samples);
-  ProgressBar bar("cache");
-  json results = json::array();
-  for (std::size_t i = 0; i < cases.size(); ++i) {
-    TrainingCase& one = cases[i];
-    setting.policy = one.policy;
-    setting.policy_options = one.options;
-    setting.tiers = {Bytes(one.capacity)};
-    setting.losses = needs_losses || one.policy->make.needs.importance ? losses : nullptr;
-    setting.progress = [&](std::int64_t epoch, double share) {
-      const double done = (static_cast<double>(epoch) + share) / static_cast<double>(training.epochs);
-      bar.update((static_cast<double>(i) + done) / static_cast<double>(cases.size()));
-    };
-    one.epochs = replay_training(setting);
-    results.push_back(training_result(one, training, manifest.total().count()));
-  }
+  std::vector<std::string> left_out;
+  json results = results_of(training, setting, cases, left_out);
+  for (const std::string& note : left_out) print_note(note);
   const json document = {{"samples", manifest.samples},
                          {"data_set_bytes", manifest.total().count()},
                          {"sampler", training.sampler},
@@ -332,10 +348,11 @@ void simulate_training(const CacheTraining& training) {
                          {"nodes", training.nodes},
                          {"training_jobs", training.jobs},
                          {"mixing", mixing_of(*samplers[0], training, manifest.samples)},
-                         {"warm_requests", results.empty() ? json(0) : results[0].at("warm").at("requests")},
+                         {"warm_requests", results[0].at("warm").at("requests")},
                          {"results", std::move(results)}};
   write_outputs(training, document);
   fmt::print("{}", training_table(document));
+  const bool needs_losses = sampling::samplers().find(training.sampler).make.needs_losses;
   const bool any_needs_losses = needs_losses || std::ranges::any_of(cases, [](const TrainingCase& one) {
                                   return one.policy->make.needs.importance;
                                 });

@@ -62,7 +62,8 @@ std::function<void(const std::string&)> is_in(Names names) {
     const auto known = catalogue_of(names).names();
     const std::string way = way_without_catalogue(names);
     if (!way.empty() && std::ranges::find(known, text) == known.end() && nearest_name(text, known).empty())
-      throw ConfigError(fmt::format("expected a name of `tandem list`, found '{}'; {}", text, way));
+      throw ConfigError(fmt::format("expected a name of `tandem list {}`, found '{}'; {}",
+                                    catalogue_of(names).kind(), text, way));
     catalogue_of(names).find(text);
   };
 }

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -31,10 +32,10 @@ using nlohmann::json;
 // Share of the makespan above which waiting for a CPU core is noted.
 constexpr double worth_a_note = 0.1;
 
+constexpr double least_share = 0.0005;  // smaller ones round to 0 %
+
 /// "\n  workers: computing 71.2 % of the time (45.0 to 98.1 %), exchange 28.1 %".
 std::string shares_line(const Summary& summary) {
-  // Smaller shares round to 0 %.
-  constexpr double least = 0.0005;
   std::string line = "\n  workers: ";
   double lowest = 1, highest = 0;
   for (const auto& rank : summary.ranks) {
@@ -44,10 +45,13 @@ std::string shares_line(const Summary& summary) {
   const TimeShares shares = summary.shares.value_or(TimeShares{});
   line += fmt::format("computing {:.1f} % of the time", 100 * shares.computing);
   if (highest - lowest >= 0.01) line += fmt::format(" ({:.1f} to {:.1f} %)", 100 * lowest, 100 * highest);
-  const std::pair<const char*, double> others[] = {
-      {"data", shares.data}, {"query", shares.query}, {"exchange", shares.exchange}, {"other", shares.other}};
+  const std::pair<const char*, double> others[] = {{"data", shares.data},
+                                                   {"query", shares.query},
+                                                   {"exchange", shares.exchange},
+                                                   {"waiting for commits", shares.commits},
+                                                   {"other", shares.other}};
   for (const auto& [name, share] : others) {
-    if (share < least) continue;
+    if (share < least_share) continue;
     line += fmt::format(", {} {:.1f} %", name, 100 * share);
     if (summary.exchange_shares && name == std::string("exchange"))
       line += fmt::format(" ({:.1f} % waiting)", 100 * summary.exchange_shares->waiting);
@@ -57,14 +61,21 @@ std::string shares_line(const Summary& summary) {
 
 std::string seconds_text(double seconds) { return significant(seconds, 4) + " s"; }
 
+/// What the column "stall" leaves out.
+std::string stall_line(const std::optional<validation::Binding>& binding) {
+  if (!binding || binding->later_samples < least_share) return "";
+  return fmt::format(
+      "\n  stall: the part of its step time that a worker waited for its own samples; the others waited "
+      "another {:.1f} % of all steps for its exchange",
+      100 * binding->later_samples);
+}
+
 /// "\n  step time: exchange 40.1 %, data 31.9 % (21.7 % in exchanges, ...), computing 28 %": the largest
 /// first.
-std::string binds_line(const Results& results) {
-  const auto binding = validation::binding(results.info, results.journal);
+std::string binds_line(const std::optional<validation::Binding>& binding) {
   if (!binding) return "";
-  constexpr double least = 0.0005;  // smaller shares round to 0 %
   const auto in_exchanges = [](double share, const char* reason) {
-    return share < least ? "" : fmt::format(" ({:.1f} % in exchanges, {})", 100 * share, reason);
+    return share < least_share ? "" : fmt::format(" ({:.1f} % in exchanges, {})", 100 * share, reason);
   };
   std::vector<std::tuple<double, const char*, std::string>> parts = {
       {binding->computing, "computing", in_exchanges(binding->slower_workers, "waiting for slower workers")},
@@ -73,13 +84,15 @@ std::string binds_line(const Results& results) {
       {binding->decoding, "decoding samples",
        in_exchanges(binding->slower_decoding, "waiting for workers that decoded longer")},
       {binding->exchange, "exchange", ""},
+      {binding->commits, "waiting for commits",
+       in_exchanges(binding->slower_commits, "waiting for workers that wrote longer")},
       {binding->query, "query", ""}};
   std::ranges::stable_sort(parts, std::ranges::greater(), [](const auto& part) { return std::get<0>(part); });
   std::string line;
   for (const auto& [share, name, reason] : parts)
-    if (share >= least)
+    if (share >= least_share)
       line += fmt::format("{}{} {:.1f} %{}", line.empty() ? "" : ", ", name, 100 * share, reason);
-  return "\n  step time: " + line;
+  return (binding->commits < least_share ? "\n  step time: " : "\n  steps and commits: ") + line;
 }
 
 /// Staleness and local steps, if the algorithm has them.
@@ -144,13 +157,11 @@ std::string ensemble_line(const Summary& summary) {
                        with_unit(figure->low, unit), with_unit(figure->high, unit));
   };
   return fmt::format(
-      "\n  median and {:.0f} % interval of {} simulations, and {:.0f} % for errors of the model: {}, {}; "
-      "phase order of "
-      "workers {}",
+      "\n  median and {:.0f} % interval of {} simulations, and {:.0f} % for errors of the model: {}, {}; {}",
       100 * ensemble.level, ensemble.replicas, 100 * ensemble.model_error,
       interval("step time", ensemble.figures.step_time, Unit::seconds),
       interval("throughput", ensemble.figures.throughput, Unit::samples_per_second),
-      interval("", ensemble.figures.phase_order, Unit::count));
+      interval("phase order of workers", ensemble.figures.phase_order, Unit::count));
 }
 
 std::string file_name(const std::string& path) { return std::filesystem::path(path).filename().string(); }
@@ -332,8 +343,21 @@ std::string diskless_text(const RunInfo& info) {
       file_name(info.experiment.platform));
 }
 
+/// ", every 262 rounds (47.3 s)", medians.
+std::string interval_text(const std::vector<CommitRecord>& commits) {
+  if (commits.size() < 3) return "";
+  std::vector<double> rounds, seconds;
+  for (std::size_t i = 1; i < commits.size(); ++i) {
+    rounds.push_back(static_cast<double>(commits[i].round - commits[i - 1].round));
+    seconds.push_back((commits[i].started - commits[i - 1].started).count());
+  }
+  return fmt::format(", every {} rounds ({})", with_unit(quantile(rounds, 0.5), Unit::count),
+                     seconds_text(quantile(seconds, 0.5)));
+}
+
 /// Empty where states are not committed apart from evaluations.
-std::string commits_line(const Summary& summary, const RunInfo& info) {
+std::string commits_line(const Summary& summary, const RunInfo& info,
+                         const std::vector<CommitRecord>& records) {
   if (!summary.commits) return "";
   const double blocked_s = summary.commits->blocked.count(), makespan_s = summary.makespan_s;
   const std::int64_t failed = summary.commits->failed_commits;
@@ -346,10 +370,10 @@ std::string commits_line(const Summary& summary, const RunInfo& info) {
                         with_unit(static_cast<double>(summary.commits->bytes) / static_cast<double>(count),
                                   Unit::bytes));
   return fmt::format(
-             "\n  commits: {}{}{}, for which training waited {} ({:.1f} % of the time{})",
+             "\n  commits: {}{}{}{}, for which training waited {} ({:.1f} % of the time{})",
              with_separators(count), size,
-             failed > 0 ? fmt::format(" ({} more were not completed)", failed) : "", seconds_text(blocked_s),
-             100 * blocked_s / makespan_s,
+             failed > 0 ? fmt::format(" ({} more were not completed)", failed) : "", interval_text(records),
+             seconds_text(blocked_s), 100 * blocked_s / makespan_s,
              count > 1 && blocked_s > 0.0
                  ? fmt::format(", {} each", seconds_text(blocked_s / static_cast<double>(count + failed)))
                  : "") +
@@ -472,9 +496,10 @@ std::string results_line(const Results& results, bool is_answered) {
     line += fmt::format(", {} steps skipped (not finite)", with_separators(skipped));
   line += accuracy_text(results.journal, rounds);
   if (summary.cache) line += cache_text(*summary.cache);
-  if (summary.data) line += data_lines(*summary.data, epochs_in_parts(results.info));
-  line += ensemble_line(summary) + shares_line(summary) + binds_line(results) +
-          commits_line(summary, results.info) + rounds_line(summary) +
+  const auto binding = validation::binding(results.info, results.journal);
+  if (summary.data) line += data_lines(*summary.data, epochs_in_parts(results.info)) + stall_line(binding);
+  line += ensemble_line(summary) + shares_line(summary) + binds_line(binding) +
+          commits_line(summary, results.info, results.journal.commits) + rounds_line(summary) +
           membership_line(summary, results.info) + cost_line(summary) + target_line(summary) +
           accuracy_stop_line(results) + restarts_line(results.info) + origin_line(results.info) +
           closed_form_line(results.info);

@@ -223,6 +223,14 @@ TEST_F(Cache, ASizeBelowTheSmallestObjectMissesAlways) {
   EXPECT_EQ(trained.exit_code, 0) << trained.output;
   EXPECT_NE(trained.output.find("a capacity of 784 bytes holds no object"), std::string::npos)
       << trained.output;
+  // A size in which a policy cannot work is left out; the others are answered.
+  const auto packages =
+      line_.tandem("cache 1000:10 importance icache,minio 100,5000 --epochs 2 --json 2> told.txt");
+  ASSERT_EQ(packages.exit_code, 0) << line_.shell("cat told.txt").output;
+  EXPECT_EQ(nlohmann::json::parse(packages.output).at("results").size(), 3U);
+  const std::string left_out = line_.shell("cat told.txt").output;
+  EXPECT_NE(left_out.find("left out: 100 bytes: icache: option 'package'"), std::string::npos) << left_out;
+  EXPECT_EQ(line_.tandem("cache 1000:10 importance icache 100 --epochs 2").exit_code, 2);
 }
 
 TEST_F(Cache, BadInputIsRefused) {

@@ -153,6 +153,14 @@ TEST_F(SimulatedRestarts, CommitsAndReadingTheStateTakeTheirTime) {
   EXPECT_NEAR(all.journal.commits[0].started.count(), 4 * round, 1e-9);
   EXPECT_NEAR(all.journal.commits[0].ended.count(), 4 * round + write, 1e-9);
   EXPECT_NEAR(all.journal.commits[0].blocked.count(), write, 1e-9);
+  // A share of its own, of the workers' time and of what binds.
+  EXPECT_NEAR(all.summary.shares.value().commits * all.summary.makespan_s, 3 * write, 1e-9);
+  EXPECT_NEAR(all.summary.shares.value().exchange, 0.0, 1e-9);
+  const std::string told = succeeds("simulate " + job(commits, true) + " --out told");
+  const double share = 3 * write / (12 * round + 3 * write);
+  for (const std::string& line : {std::string(", every 4 rounds (6."), std::string("\n  steps and commits: "),
+                                  fmt::format(", waiting for commits {:.1f} %", 100 * share)})
+    EXPECT_NE(told.find(line), std::string::npos) << told;
 }
 
 /// The commit that is being written is not there; the one before is.

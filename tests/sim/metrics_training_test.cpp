@@ -91,7 +91,7 @@ TEST_F(Metrics, EsyncFillsTheSlowestStepWithLocalSteps) {
 
 TEST_F(Metrics, SharesFollowFromTheStepTimes) {
   const Journal journal = train_paced("bsp", {3, 1}, 50, {}, 1, true);
-  const auto shares = time_shares(journal, makespan_);
+  const auto shares = time_shares(info(), journal, makespan_);
   EXPECT_NEAR(shares.at(0).computing, 1.0, 0.01);
   EXPECT_NEAR(shares.at(1).computing, 1.0 / 3, 0.01);
   EXPECT_NEAR(shares.at(1).exchange, 2.0 / 3, 0.01);

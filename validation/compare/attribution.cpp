@@ -6,10 +6,12 @@
 #include <nlohmann/json.hpp>
 #include <ranges>
 #include <tuple>
+#include <utility>
 
 #include "policies/sync/policy.hpp"
 #include "validation/compare/attribution_fields.hpp"
 #include "workloads/experiment/json_fields.hpp"
+#include "workloads/records/metrics.hpp"
 #include "workloads/records/summary.hpp"
 
 namespace tandem::validation {
@@ -123,9 +125,10 @@ double seconds_in(const StepRecord& step, Phase phase) {
 
 /// A worker's part of a round, before the exchange that ends it.
 struct RoundPart {
+  double committing = 0;  ///< after the round before
   double waiting = 0, decoding = 0, computing = 0;
   double arrival = 0;   ///< when its exchange began
-  double exchange = 0;  ///< of its last step
+  double exchange = 0;  ///< of its last step, without commits
 };
 
 /// Workers of the algorithm exchange with all others at the end of a round.
@@ -137,25 +140,31 @@ bool ends_rounds_together(const RunInfo& info) {
          sync.over != sync::Route::peers;
 }
 
-/// By round and rank.
-std::map<int, std::map<Rank, RoundPart>> rounds_of(const RunInfo& info, const Journal& journal) {
+/// By round and rank. `commits`: of each step.
+std::map<int, std::map<Rank, RoundPart>> rounds_of(const RunInfo& info, const Journal& journal,
+                                                   const std::vector<CommitWait>& commits) {
   std::map<int, std::map<Rank, RoundPart>> rounds;
-  for (const StepRecord& step : journal.steps) {
+  std::map<Rank, double> after_last;  // step of the rank
+  for (std::size_t at = 0; at < journal.steps.size(); ++at) {
+    const StepRecord& step = journal.steps[at];
+    const double committing = std::exchange(after_last[step.rank], commits[at].after_step.count());
     if (!counts(info, step)) continue;
     RoundPart& part = rounds[step.round][step.rank];
+    part.committing += committing;
     part.waiting += seconds_in(step, Phase::load) - step.decoding.count();
     part.decoding += step.decoding.count();
     part.computing += seconds_in(step, Phase::forward) + seconds_in(step, Phase::backward);
     part.arrival = step.start.count() + seconds_in(step, Phase::load) + seconds_in(step, Phase::forward) +
                    seconds_in(step, Phase::backward);
-    part.exchange = seconds_in(step, Phase::exchange);
+    part.exchange = seconds_in(step, Phase::exchange) - commits[at].in_exchange.count();
   }
   return rounds;
 }
 
 /// Moves the waiting for the last worker of each round. In seconds.
-void add_waits_for_the_last(const RunInfo& info, const Journal& journal, Binding& sums) {
-  for (const auto& [round, parts] : rounds_of(info, journal)) {
+void add_waits_for_the_last(const RunInfo& info, const Journal& journal,
+                            const std::vector<CommitWait>& commits, Binding& sums) {
+  for (const auto& [round, parts] : rounds_of(info, journal, commits)) {
     const auto arrival = [](const auto& part) { return part.second.arrival; };
     const RoundPart& last = std::ranges::max_element(parts, {}, arrival)->second;
     for (const auto& [rank, part] : parts) {
@@ -163,12 +172,14 @@ void add_waits_for_the_last(const RunInfo& info, const Journal& journal, Binding
       const double by_waiting = std::max(0.0, last.waiting - part.waiting);
       const double by_decoding = std::max(0.0, last.decoding - part.decoding);
       const double by_computing = std::max(0.0, last.computing - part.computing);
-      const double longer = by_waiting + by_decoding + by_computing;
+      const double by_commits = std::max(0.0, last.committing - part.committing);
+      const double longer = by_waiting + by_decoding + by_computing + by_commits;
       // Otherwise it began the round earlier.
       if (waited <= 0 || longer <= 0) continue;
       sums.later_samples += waited * by_waiting / longer;
       sums.slower_decoding += waited * by_decoding / longer;
       sums.slower_workers += waited * by_computing / longer;
+      sums.slower_commits += waited * by_commits / longer;
     }
   }
 }
@@ -189,17 +200,26 @@ std::optional<Binding> binding(const RunInfo& info, const Journal& journal) {
                                          : sums.computing;
       of += seconds;
     }
-  for (const auto& step : journal.steps)
-    if (counts(info, step)) sums.decoding += step.decoding.count();
+  const std::vector<CommitWait> commits = commit_waits(info, journal);
+  double seconds = run.seconds;
+  for (std::size_t at = 0; at < commits.size(); ++at) {
+    if (!counts(info, journal.steps[at])) continue;
+    sums.decoding += journal.steps[at].decoding.count();
+    sums.exchange -= commits[at].in_exchange.count();
+    sums.commits += (commits[at].in_exchange + commits[at].after_step).count();
+    seconds += commits[at].after_step.count();
+  }
   sums.data -= sums.decoding;
-  if (ends_rounds_together(info)) add_waits_for_the_last(info, journal, sums);
+  if (ends_rounds_together(info)) add_waits_for_the_last(info, journal, commits, sums);
   sums.data += sums.later_samples;
   sums.decoding += sums.slower_decoding;
   sums.computing += sums.slower_workers;
-  sums.exchange -= sums.later_samples + sums.slower_decoding + sums.slower_workers;
-  for (double* share : {&sums.computing, &sums.data, &sums.decoding, &sums.query, &sums.exchange,
-                        &sums.slower_workers, &sums.later_samples, &sums.slower_decoding})
-    *share /= run.seconds;
+  sums.commits += sums.slower_commits;
+  sums.exchange -= sums.later_samples + sums.slower_decoding + sums.slower_workers + sums.slower_commits;
+  for (double* share :
+       {&sums.computing, &sums.data, &sums.decoding, &sums.query, &sums.exchange, &sums.commits,
+        &sums.slower_workers, &sums.later_samples, &sums.slower_decoding, &sums.slower_commits})
+    *share /= seconds;
   return sums;
 }
 

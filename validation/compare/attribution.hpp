@@ -30,19 +30,22 @@ struct Contribution {
 /// compare().
 std::vector<Contribution> attribution(const Results& simulated, const std::vector<Results>& measured);
 
-/// What the time of workers' steps is spent on, as shares of it that add up to 1.
+/// What the time of workers' steps, and of the commits after them, is spent on, as shares of it that add up
+/// to 1.
 struct Binding {
   double computing = 0;
   double data = 0;      ///< waiting for samples
   double decoding = 0;  ///< decoding samples that had arrived, with nothing else to do
   double query = 0;
   double exchange = 0;
-  /// Parts of `computing`, `data` and `decoding` that lie in the exchanges of other workers: these had
-  /// finished their own part of the round, and waited for the last worker, which computed longer, had its
-  /// samples later, or decoded them longer.
+  double commits = 0;  ///< waiting until commits are stored (CommitWait)
+  /// Parts of `computing`, `data`, `decoding` and `commits` that lie in the exchanges of other workers: these
+  /// had finished their own part of the round, and waited for the last worker, which computed longer, had its
+  /// samples later, decoded them longer, or had written its part of a commit for longer.
   double slower_workers = 0;
   double later_samples = 0;
   double slower_decoding = 0;
+  double slower_commits = 0;
 };
 
 /// For rounds in which all workers wait for each other, over servers or an all-reduce: the wait of a worker

@@ -121,6 +121,7 @@
       ['computing', '#17685f', share('computing')], ['data', '#8d99ae', share('data')], ['query', '#f2c14e', share('query')],
       ...(split ? [['exchange: communicating', '#b98a6c', part('communicating')], ['exchange: waiting', '#dfc8bb', part('waiting')]]
                 : [['exchange', '#dfc8bb', share('exchange')]]),
+      ...(rows.some(({run}) => run && run.shares.commits > 0) ? [['waiting for commits', '#6d597a', run => run.shares.commits || 0]] : []),
       ['other', '#e9edf2', share('other')]];
     legend('shares-legend', parts.map(([name, shade]) => [name, shade]));
     element('shares-part').style.height = `${60 + 22 * rows.length}px`;

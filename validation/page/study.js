@@ -232,7 +232,8 @@
     panel.rows.filter(row => row.cells[at]).map(row => ({variant: row.variant, ...row.cells[at]}))));
   const parts = [['computing', 'computing', '#17685f'], ['data', 'data', '#8d99ae'], ['query', 'questions to the coordinator', '#f2c14e'],
                  ['communicating', 'communicating', '#b98a6c'], ['waiting', 'waiting for others', '#dfc8bb'],
-                 ['exchange', 'communicating and waiting', '#c9a0dc'], ['other', 'outside steps', '#e9edf2']]
+                 ['exchange', 'communicating and waiting', '#c9a0dc'], ['commits', 'waiting for commits', '#6d597a'],
+                 ['other', 'outside steps', '#e9edf2']]
     .filter(([key]) => places.flat().some(cell => cell.shares && cell.shares[key] > 0.005));
   places.forEach((cells, index) => {
     const id = `shares-${index}`;

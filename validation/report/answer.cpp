@@ -227,6 +227,7 @@ std::optional<Shares> shares_of(const Simulations& members) {
     sums["computing"] += own->shares->computing;
     sums["data"] += own->shares->data;
     sums["query"] += own->shares->query;
+    sums["commits"] += own->shares->commits;
     sums["other"] += own->shares->other;
     if (own->exchange_shares) {
       sums["communicating"] += own->exchange_shares->communicating;
@@ -244,8 +245,8 @@ Bottleneck bottleneck_of(const Simulations& members, const Shares& shares) {
   Binding sums;
   for (const StudyResult* own : members) {
     if (!own->binding) return {};
-    for (double Binding::*part :
-         {&Binding::computing, &Binding::exchange, &Binding::data, &Binding::decoding, &Binding::query})
+    for (double Binding::*part : {&Binding::computing, &Binding::exchange, &Binding::data, &Binding::decoding,
+                                  &Binding::query, &Binding::commits})
       sums.*part += (*own->binding).*part;
   }
   const double outside = shares.at("other");
@@ -255,6 +256,7 @@ Bottleneck bottleneck_of(const Simulations& members, const Shares& shares) {
                                          {"data", share(sums.data)},
                                          {"decoding samples", share(sums.decoding)},
                                          {"questions to the coordinator", share(sums.query)},
+                                         {"waiting for commits", share(sums.commits)},
                                          {"time outside steps", outside}};
   return *std::ranges::max_element(parts, {}, &Bottleneck::share);
 }

@@ -223,16 +223,24 @@ Table workers_table(const ShownRanks& ranks) {
   const auto waiting = [](const RankMetrics& rank) {
     return rank.exchange_shares ? rank.exchange_shares->waiting : std::nan("");
   };
-  return table_of(pointers_to(ranks.ranks),
-                  {{"Worker: simulated / measured", [](const ShownRank& rank) { return Cell(rank.label); }},
-                   {"Computing", share(&TimeShares::computing)},
-                   {"Data", share(&TimeShares::data)},
-                   {"Query", share(&TimeShares::query)},
-                   {"Exchange", share(&TimeShares::exchange)},
-                   {"of it waiting", both(waiting, Unit::ratio)},
-                   {"Other", share(&TimeShares::other)},
-                   {"Sent", bytes(&RankMetrics::bytes_sent)},
-                   {"Received", bytes(&RankMetrics::bytes_received)}});
+  const auto commits = [&](const ShownRank& rank) {
+    const auto waits = [](const std::optional<RankMetrics>& world) {
+      return world && world->shares.commits > 0;
+    };
+    return waits(rank.simulated) || waits(rank.measured) ? share(&TimeShares::commits)(rank) : Cell("-");
+  };
+  return without_empty_columns(
+      table_of(pointers_to(ranks.ranks),
+               {{"Worker: simulated / measured", [](const ShownRank& rank) { return Cell(rank.label); }},
+                {"Computing", share(&TimeShares::computing)},
+                {"Data", share(&TimeShares::data)},
+                {"Query", share(&TimeShares::query)},
+                {"Exchange", share(&TimeShares::exchange)},
+                {"of it waiting", both(waiting, Unit::ratio)},
+                {"Commits", commits},
+                {"Other", share(&TimeShares::other)},
+                {"Sent", bytes(&RankMetrics::bytes_sent)},
+                {"Received", bytes(&RankMetrics::bytes_received)}}));
 }
 
 Table group_table(const Ranking& group) {

@@ -34,6 +34,7 @@ std::vector<std::pair<const char*, std::optional<double>>> figures_of(const Stud
       {"exchange", of(own.shares, &TimeShares::exchange)},
       {"communicating", of(own.exchange_shares, &ExchangeShares::communicating)},
       {"waiting", of(own.exchange_shares, &ExchangeShares::waiting)},
+      {"commits", of(own.shares, &TimeShares::commits)},
       {"query", of(own.shares, &TimeShares::query)},
       {"other", of(own.shares, &TimeShares::other)},
       {"sent_per_sample", own.bytes_per_sample.sent},

@@ -69,6 +69,16 @@ Cell data_share(const StudyResult& own) {
   return own.shares && own.cache_hit_ratio ? Cell(percent(own.shares->data)) : "-";
 }
 
+/// Of the steps: what no stall counts.
+Cell others_waits(const StudyResult& own) {
+  const double waits = own.binding ? own.binding->later_samples : 0.0;
+  return waits > 0.0005 ? Cell(percent(waits)) : "-";
+}
+
+Cell commits_share(const StudyResult& own) {
+  return own.shares && own.shares->commits > 0 ? Cell(percent(own.shares->commits)) : "-";
+}
+
 /// What no other column shows.
 Cell other_share(const StudyResult& own) {
   if (!own.shares) return "-";
@@ -162,8 +172,11 @@ const char* const shares_definition =
     "Shares are of the time of the job, means over workers. Exchange: the part that does not overlap "
     "computing, "
     "split into communicating and waiting if every message was recorded. Data: waiting for samples from "
-    "storage and caches, and decoding them. Other: decoding samples that workers hold in memory, queries to "
-    "a "
+    "storage and caches, and decoding them. Commits: waiting until a commit is stored, after a step or in an "
+    "exchange. Stall: the part of its step time that a worker waited for its own samples. Others' waits for "
+    "samples: "
+    "the part of all steps that the others waited in exchanges for such a worker. Other: decoding samples "
+    "that workers hold in memory, queries to a "
     "coordinator, and the time before the first and after the last step. Bottlenecks count waiting in an "
     "exchange as what the last worker of the round "
     "did, and name decoding apart from waiting for samples. Bytes: payload sent or received by all workers, "
@@ -385,6 +398,7 @@ Table times_table(const Study& study) {
                                          {"Exchange", share(&TimeShares::exchange)},
                                          {"communicating", part(&ExchangeShares::communicating)},
                                          {"waiting", part(&ExchangeShares::waiting)},
+                                         {"Commits", commits_share},
                                          {"Other", other_share},
                                          {"Bytes sent per sample", bytes_at(&BytesPerSample::sent)},
                                          {"Bytes received per sample", bytes_at(&BytesPerSample::received)}});
@@ -503,6 +517,7 @@ Table configurations_table(const Study& study) {
        {"Share of the bound", warm_at(attained, percent)},
        {"Share of Belady's", warm_at(of_belady, percent)},
        {"Stall", warm_at(stall, percent)},
+       {"Others' waits for samples", others_waits},
        {"Time per warm epoch", warm_at(epoch_time, time_text)},
        {"Workers", workers_cell},
        {"Mean step time", value_at(&StudyResult::step_time_s, Unit::seconds)},
@@ -526,11 +541,12 @@ std::string study_table(const Study& study) {
   // A terminal is too narrow for all columns, and too short for a grid.
   if (!answer.across && answer.panels.size() == 1 &&
       answer.panels.front().rows.size() == study.worked().size())
-    page.add(Note{""}, narrowed(configurations_table(study),
-                                {"Configuration", "Variant", "Speed-up", "Local steps per exchange",
-                                 "Exchanges", "Mean staleness", "Best accuracy", "Reads from the cache",
-                                 "Share of the bound", "Share of Belady's", "Stall", "Time per warm epoch",
-                                 "Workers", "Mean step time", "Cost"}));
+    page.add(Note{""},
+             narrowed(configurations_table(study),
+                      {"Configuration", "Variant", "Speed-up", "Local steps per exchange", "Exchanges",
+                       "Mean staleness", "Best accuracy", "Reads from the cache", "Share of the bound",
+                       "Share of Belady's", "Stall", "Others' waits for samples", "Time per warm epoch",
+                       "Workers", "Mean step time", "Cost"}));
   add_seeds(study, page, 3);
   if (Table jobs = study_jobs_table(study); !jobs.rows.empty())
     page.add(Heading{3, "Several jobs on one platform"}, study_all_jobs_table(study), Note{""},

@@ -389,6 +389,7 @@ std::vector<MetricRow> metric_rows(const ReportConfiguration& configuration) {
   add_share("exchange", &TimeShares::exchange);
   add_part("communicating", &ExchangeShares::communicating);
   add_part("waiting", &ExchangeShares::waiting);
+  add_share("waiting for commits", &TimeShares::commits);
   add_share("other", &TimeShares::other);
   add_samples("samples processed", [](const RunMetrics& run) { return static_cast<double>(run.samples); });
   if (rows.applies_less_than_processed()) {

@@ -65,6 +65,7 @@ CommitTally::Result CommitTally::close() {
   TANDEM_CHECK(is_open_, "no commit is under way; the last one was of round", record_.round);
   is_open_ = false;
   record_.blocked = by_servers_ + by_workers_;
+  record_.by_servers = by_servers_;
   return {record_, !failed_ && awaited_.empty()};
 }
 

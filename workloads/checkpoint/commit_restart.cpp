@@ -94,6 +94,7 @@ std::optional<RestartCommit> restart_commit(const Job& job) {
     record.bytes += state.integer("commit.bytes");
   }
   record.blocked = by_servers + by_workers;
+  record.by_servers = by_servers;
   const Seconds took = record.ended - record.started;
   commit.event = {.now = record.ended + job.generation()->began,
                   .round = record.round,

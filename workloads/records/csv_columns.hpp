@@ -58,6 +58,7 @@ struct Columns<CommitRecord> {
     column("ended_s", r.ended);
     column("blocked_s", r.blocked);
     column("bytes", r.bytes);
+    column("by_servers_s", r.by_servers);
   }
 };
 
@@ -264,6 +265,10 @@ inline std::string earlier_name<MembershipRecord>(const std::string& name) {
 template <>
 inline std::string earlier_name<EvaluationRecord>(const std::string& name) {
   return name == "top5_accuracy" ? "" : name;
+}
+template <>
+inline std::string earlier_name<CommitRecord>(const std::string& name) {
+  return name == "by_servers_s" ? "" : name;
 }
 
 /// Errors: ConfigError naming `file`, line and column.

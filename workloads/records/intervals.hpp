@@ -48,4 +48,13 @@ inline Seconds common(const Intervals& a, const Intervals& b) {
   return sum;
 }
 
+/// Time that is in one interval and in others. Pre: the others are disjoint and in order of time.
+inline Seconds common(const Interval& one, const Intervals& others) {
+  Seconds sum{};
+  auto next = std::ranges::upper_bound(others, one.begin, {}, &Interval::end);
+  for (; next != others.end() && next->begin < one.end; ++next)
+    sum += std::min(one.end, next->end) - std::max(one.begin, next->begin);
+  return sum;
+}
+
 }  // namespace tandem

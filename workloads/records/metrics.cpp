@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <set>
 #include <utility>
 #include <vector>
@@ -37,7 +38,7 @@ double& share_of(TimeShares& shares, Phase phase) {
 }
 
 double rest_of(const TimeShares& shares) {
-  return 1.0 - (shares.computing + shares.data + shares.query + shares.exchange);
+  return 1.0 - (shares.computing + shares.data + shares.query + shares.exchange + shares.commits);
 }
 
 template <class Shares, class... Member>
@@ -46,6 +47,29 @@ Shares mean_of_members(const std::map<Rank, Shares>& ranks, Member... member) {
   const auto count = static_cast<double>(ranks.size());
   for (const auto& [rank, shares] : ranks) ((mean.*member += shares.*member / count), ...);
   return mean;
+}
+
+// ---- Waiting for commits ----
+
+/// When the machines of each worker departed, in order of time.
+std::map<Rank, std::vector<Seconds>> departures_of_workers(const RunInfo& info, const Journal& journal) {
+  std::vector<Rank> workers;
+  for (std::size_t rank = 0; rank < info.roles.size(); ++rank)
+    if (info.roles[rank] == "worker") workers.push_back(static_cast<Rank>(rank));
+  std::map<Rank, std::vector<Seconds>> departures;
+  for (const MembershipRecord& change : journal.membership)
+    if (change.event == "departed" && change.slot >= 0 && change.slot < std::ssize(workers))
+      departures[workers[static_cast<std::size_t>(change.slot)]].push_back(change.time);
+  return departures;
+}
+
+/// The steps of each worker, by their places in the journal, in order of time.
+std::map<Rank, std::vector<std::size_t>> steps_by_worker(const Journal& journal) {
+  std::map<Rank, std::vector<std::size_t>> steps;
+  for (std::size_t i = 0; i < journal.steps.size(); ++i) steps[journal.steps[i].rank].push_back(i);
+  for (auto& [rank, own] : steps)
+    std::ranges::stable_sort(own, {}, [&](std::size_t i) { return journal.steps[i].start.count(); });
+  return steps;
 }
 
 // ---- Exchange phases, split by the recorded operations into communicating and waiting ----
@@ -231,18 +255,60 @@ Distribution merged(const std::map<Rank, Distribution>& ranks) {
   return all;
 }
 
-std::map<Rank, TimeShares> time_shares(const Journal& journal, Seconds makespan) {
+std::vector<CommitWait> commit_waits(const RunInfo& info, const Journal& journal) {
+  std::vector<CommitWait> waits(journal.steps.size());
+  if (journal.commits.empty()) return waits;
+  Intervals all, by_servers;
+  Seconds by_workers{};  // the longest
+  for (const CommitRecord& commit : journal.commits) {
+    all.push_back({commit.started, commit.ended});
+    by_servers.push_back({commit.started, commit.started + commit.by_servers});
+    by_workers = std::max(by_workers, commit.blocked - commit.by_servers);
+  }
+  // In the background, only the end of the job waits for more than the copies.
+  const bool blocks = info.experiment.checkpoint.mode == CommitMode::blocking;
+  all = united(std::move(all));
+  by_servers = united(std::move(by_servers));
+  auto departures = departures_of_workers(info, journal);
+  for (const auto& [rank, steps] : steps_by_worker(journal)) {
+    const std::vector<Seconds>& departed = departures[rank];
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      const StepRecord& step = journal.steps[steps[i]];
+      const Seconds end = step.start + step.duration();
+      Seconds until = i + 1 < steps.size() ? journal.steps[steps[i + 1]].start
+                                           : Seconds(std::numeric_limits<double>::infinity());
+      if (const auto departure = std::ranges::lower_bound(departed, end); departure != departed.end())
+        until = std::min(until, *departure);
+      const Seconds exchange = step.phases[static_cast<std::size_t>(Phase::exchange)];
+      CommitWait& wait = waits[steps[i]];
+      wait.in_exchange = std::min(exchange, common(Interval{end - exchange, end}, by_servers));
+      const Seconds after = common(Interval{end, until}, all);
+      wait.after_step = blocks ? std::min(after, by_workers) : after;
+    }
+  }
+  return waits;
+}
+
+std::map<Rank, TimeShares> time_shares(const RunInfo& info, const Journal& journal, Seconds makespan) {
   std::map<Rank, TimeShares> ranks;
-  for (const auto& step : journal.steps)
-    for (std::size_t i = 0; i < phase_count; ++i)
-      share_of(ranks[step.rank], static_cast<Phase>(i)) += step.phases[i] / makespan;
+  const std::vector<CommitWait> commits = commit_waits(info, journal);
+  for (std::size_t at = 0; at < journal.steps.size(); ++at) {
+    const StepRecord& step = journal.steps[at];
+    TimeShares& shares = ranks[step.rank];
+    for (std::size_t i = 0; i < phase_count; ++i) {
+      const auto phase = static_cast<Phase>(i);
+      const Seconds waited = phase == Phase::exchange ? commits[at].in_exchange : Seconds(0);
+      share_of(shares, phase) += (step.phases[i] - waited) / makespan;
+    }
+    shares.commits += (commits[at].in_exchange + commits[at].after_step) / makespan;
+  }
   for (auto& [rank, shares] : ranks) shares.other = rest_of(shares);
   return ranks;
 }
 
 TimeShares mean_of(const std::map<Rank, TimeShares>& ranks) {
   TimeShares mean = mean_of_members(ranks, &TimeShares::computing, &TimeShares::data, &TimeShares::query,
-                                    &TimeShares::exchange);
+                                    &TimeShares::exchange, &TimeShares::commits);
   mean.other = rest_of(mean);
   return mean;
 }
@@ -262,6 +328,9 @@ std::map<Rank, ExchangeShares> exchange_shares(const RunInfo& info, const Journa
   const auto& sync = info.experiment.sync;
   if (journal.operations.empty() || sync.over == sync::Route::peers || sync.overlaps_forward()) return ranks;
   const Seconds uncertainty = clock_uncertainty(info);
+  const std::vector<CommitWait> waits = commit_waits(info, journal);
+  std::map<Rank, Seconds> commits;
+  for (std::size_t at = 0; at < waits.size(); ++at) commits[journal.steps[at].rank] += waits[at].in_exchange;
   for (auto& [rank, worker] : workers_of(info, journal)) {
     const Intervals exchanges = exchanges_of(worker);
     for (const auto* computation : worker.computations)
@@ -269,7 +338,7 @@ std::map<Rank, ExchangeShares> exchange_shares(const RunInfo& info, const Journa
     const Seconds communicating = common(exchanges, united(std::move(worker.messages)));
     Seconds all{};
     for (const Interval& exchange : exchanges) all += exchange.end - exchange.begin;
-    const Seconds waiting = all - communicating;
+    const Seconds waiting = std::max(Seconds(0), all - communicating - commits[rank]);
     // Each exchange has a boundary between the two that the clocks leave open.
     if (std::min(communicating, waiting) < uncertainty * static_cast<double>(exchanges.size())) return {};
     ranks[rank] = {communicating / makespan, waiting / makespan};

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <vector>
 
 #include "workloads/records/result_directory.hpp"
 
@@ -62,8 +63,19 @@ std::map<Rank, Distribution> local_steps(const Journal& journal);
 /// All ranks together.
 Distribution merged(const std::map<Rank, Distribution>& ranks);
 
+/// For how long a worker waited until a commit was stored, in one of its steps and after it.
+struct CommitWait {
+  Seconds in_exchange{};  ///< a server wrote its part, or copied it, before it replied
+  /// Until the next step, the departure of its machine or the end of the job: it wrote its own part, or
+  /// copied it, or others wrote theirs.
+  Seconds after_step{};
+};
+/// One for each step of the journal, in its order. Waits in exchanges that overlap the forward pass
+/// (sync.overlap: both) are known as far as they end a step.
+std::vector<CommitWait> commit_waits(const RunInfo& info, const Journal& journal);
+
 /// The shares of each worker, over all of its steps.
-std::map<Rank, TimeShares> time_shares(const Journal& journal, Seconds makespan);
+std::map<Rank, TimeShares> time_shares(const RunInfo& info, const Journal& journal, Seconds makespan);
 
 /// Uncertainty of the time between moments on two machines of a measurement; 0 on one machine and in
 /// simulations.

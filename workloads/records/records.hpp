@@ -59,6 +59,7 @@ struct CommitRecord {
   Seconds ended{};    ///< when the last part was written
   Seconds blocked{};  ///< for which training waited
   std::int64_t bytes = 0;
+  Seconds by_servers{};  ///< part of `blocked`, from the start: servers wrote, and replied afterwards
   friend auto operator<=>(const CommitRecord&, const CommitRecord&) = default;
 };
 

@@ -217,7 +217,7 @@ std::optional<ShardSizes> shards_of(const RunInfo& info) {
 /// Adds shares of time, staleness and local steps, of all workers together and of each. Pre: summary.ranks
 /// has one entry for each worker.
 void add_by_worker(const RunInfo& info, const Journal& journal, Seconds makespan, Summary& summary) {
-  const auto shares = time_shares(journal, makespan);
+  const auto shares = time_shares(info, journal, makespan);
   const auto exchanges = exchange_shares(info, journal, makespan);
   const auto stale = staleness(journal), steps = local_steps(journal);
   if (!shares.empty()) summary.shares = mean_of(shares);

@@ -37,9 +37,11 @@ struct TimeShares {
   double computing = 0;  ///< forward, backward, update; includes the time of messages that overlap them
   double data = 0;       ///< waiting for the batch and decoding it
   double query = 0;      ///< asking the coordinator and waiting for its answer
-  double exchange =
-      0;  ///< from the last gradient, or the model change, to the new model, less what overlaps computing
-  double other = 1;  ///< before the first step, after the last one, and writing checkpoints
+  /// From the last gradient, or the model change, to the new model, less what overlaps computing, and without
+  /// the waiting for commits.
+  double exchange = 0;
+  double commits = 0;  ///< waiting until a commit is stored (CommitWait)
+  double other = 1;    ///< before the first step, after the last one, and between steps, without commits
 
   friend bool operator==(const TimeShares&, const TimeShares&) = default;
 };

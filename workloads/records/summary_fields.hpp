@@ -41,8 +41,9 @@ struct Fields<PhaseTime> {
 template <>
 struct Fields<TimeShares> {
   static void visit(auto& s, auto&& field) {
-    fields(field, "computing", s.computing, "data", s.data, "query", s.query, "exchange", s.exchange, "other",
-           s.other);
+    fields(field, "computing", s.computing, "data", s.data, "query", s.query, "exchange", s.exchange);
+    field("commits", s.commits, Key::optional);
+    field("other", s.other);
   }
 };
 

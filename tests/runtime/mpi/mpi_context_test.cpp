@@ -328,6 +328,41 @@ TEST(MpiContext, AnEmulatedDeviceIsSlowerWhileAMessageIsInFlight) {
   }
 }
 
+/// Of the library, from the rank's own start, as in a simulation
+/// (SimulatedNative.SlowsWorkDownWhileInFlight): the others start it only after the work has ended.
+TEST(MpiContext, AnEmulatedDeviceIsSlowerWhileASumIsInFlight) {
+  constexpr double alone_s = 0.03, factor = 3.0;
+  MpiSetting setting = emulating(alone_s);
+  setting.overlap_slowdown = factor;
+  MpiContext context(MPI_COMM_WORLD, setting);
+  std::vector<Rank> members(static_cast<std::size_t>(context.world_size()));
+  std::iota(members.begin(), members.end(), 0);
+  std::vector<std::byte> vector(4000);
+  const auto sum = [&] {
+    return context.all_reduce(members, {.stream = 5}, slice_of(vector), collectives::float_element);
+  };
+  // The first one makes the communicator, for which the members wait for each other.
+  auto first = sum();
+  context.wait(first);
+  if (context.rank() == 0) {
+    auto summed = sum();
+    const double began_s = context.now().count();
+    auto work = context.compute({.kind = Work::Kind::backward}, {});
+    context.wait(work);
+    EXPECT_GE(context.now().count(), began_s + 0.9 * factor * alone_s);
+    for (Rank other = 1; other < context.world_size(); ++other) {
+      auto go = context.send(other, noted, {}, {});
+      context.wait(go);
+    }
+    context.wait(summed);
+  } else {
+    auto go = context.receive(0, noted, {});
+    context.wait(go);
+    auto summed = sum();
+    context.wait(summed);
+  }
+}
+
 TEST(MpiContext, AKernelSlowerThanItsDeviceCountsAsLate) {
   MpiContext context(MPI_COMM_WORLD, emulating(0.001));
   const Seconds start = context.now();

@@ -78,7 +78,7 @@ void expect_equal(const Journal& expected, const Journal& found) {
   }
   for (std::size_t i = 0; i < expected.commits.size(); ++i) {
     const auto tie = [](const CommitRecord& r) {
-      return std::tuple(r.round, r.started, r.ended, r.blocked, r.bytes);
+      return std::tuple(r.round, r.started, r.ended, r.blocked, r.bytes, r.by_servers);
     };
     EXPECT_TRUE(tie(expected.commits[i]) == tie(found.commits[i]));
   }

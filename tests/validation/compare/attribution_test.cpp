@@ -183,5 +183,25 @@ TEST(Binding, WaitsInExchangesBelongToWhatTheLastWorkerOfTheRoundDid) {
   EXPECT_FALSE(binding_of(world({})));
 }
 
+/// Two rounds. In the first exchange the server writes for 2 of 3 s; then worker 0 writes for 1 s and worker
+/// 1 for 3 s, so that worker 0 waits for 2 s more in the next exchange, which takes 1 s.
+TEST(Binding, WaitsForCommitsAreNoExchange) {
+  std::vector<StepRecord> steps = {step(0, 0, 2, 3), step(1, 0, 2, 3), step(0, 6, 2, 3), step(1, 8, 2, 1)};
+  steps[2].round = steps[3].round = steps[2].step = steps[3].step = 1;
+  Results results = world(std::move(steps));
+  results.journal.commits = {{.round = 1,
+                              .started = Seconds(2.5),
+                              .ended = Seconds(8),
+                              .blocked = Seconds(5),
+                              .by_servers = Seconds(2)}};
+  const auto found = binding_of(results);
+  ASSERT_TRUE(found);
+  EXPECT_NEAR(found->computing, 8.0 / 22, 1e-12);
+  EXPECT_NEAR(found->exchange, 4.0 / 22, 1e-12);
+  EXPECT_NEAR(found->commits, (2 * 2 + 1 + 3 + 2) / 22.0, 1e-12);
+  EXPECT_NEAR(found->slower_commits, 2.0 / 22, 1e-12);
+  EXPECT_EQ(found->slower_workers, 0);
+}
+
 }  // namespace TANDEM_FILE
 }  // namespace tandem::validation

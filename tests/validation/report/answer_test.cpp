@@ -285,18 +285,19 @@ TEST(Answer, NamesTheBaselineWithItsReasonAndTheBottlenecks) {
     own.binding = binding;
     return own;
   };
-  const Answer answer = answer_to(
-      {bound("bsp", 0.0, {.computing = 0.2, .data = 0.1, .exchange = 0.7}),
-       bound("esync", 0.2, {.computing = 0.1, .data = 0.6, .exchange = 0.3}),
-       bound("ssp", 0.0, {.computing = 0.3, .data = 0.1, .decoding = 0.6, .exchange = 0.3}),
-       bound("local-sgd", 0.55, {.computing = 1.0, .data = 0.1, .exchange = 0.3}), fast("asp", 200)},
-      section);
+  const Answer answer =
+      answer_to({bound("bsp", 0.0, {.computing = 0.2, .data = 0.1, .exchange = 0.7}),
+                 bound("esync", 0.2, {.computing = 0.1, .data = 0.6, .exchange = 0.3}),
+                 bound("ssp", 0.0, {.computing = 0.3, .data = 0.1, .decoding = 0.6, .exchange = 0.3}),
+                 bound("local-sgd", 0.55, {.computing = 1.0, .data = 0.1, .exchange = 0.3}),
+                 bound("diloco", 0.1, {.computing = 0.3, .exchange = 0.1, .commits = 0.6}), fast("asp", 200)},
+                section);
   EXPECT_EQ(answer.points.front(),
             "Speed-ups are over asp, because the study's file names it (study.baseline).");
   std::vector<std::string> found;
   for (const auto& row : answer.panels[0].rows) found.push_back(row.bottlenecks);
   EXPECT_THAT(found, ElementsAre("exchange 70 %", "data 48 %", "decoding samples 60 %",
-                                 "time outside steps 55 %", "computing 57 %"));
+                                 "time outside steps 55 %", "waiting for commits 54 %", "computing 57 %"));
 }
 
 TEST(Answer, IsACsvWithARowPerConfiguration) {

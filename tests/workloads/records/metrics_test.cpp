@@ -156,12 +156,61 @@ TEST(Shares, AreRelativeToTheWholeRun) {
   phase(journal.steps[0], Phase::forward) = Seconds(1);
   phase(journal.steps[0], Phase::update) = Seconds(0.25);
   phase(journal.steps[0], Phase::query) = Seconds(0.25);
-  const TimeShares shares = time_shares(journal, Seconds(10)).at(0);
+  const TimeShares shares = time_shares(info_of({"worker"}), journal, Seconds(10)).at(0);
   EXPECT_DOUBLE_EQ(shares.computing, 0.325);
   EXPECT_DOUBLE_EQ(shares.data, 0.05);
   EXPECT_DOUBLE_EQ(shares.query, 0.025);
   EXPECT_DOUBLE_EQ(shares.exchange, 0.3);
   EXPECT_DOUBLE_EQ(shares.other, 0.3);
+}
+
+/// Two rounds of two workers over a server, in seconds. In the first exchange, from 2 to 5, the server writes
+/// for 2 s. Then worker 0 writes for 1 s and worker 1 for 3 s.
+Journal two_rounds_with_a_commit() {
+  Journal journal;
+  journal.steps = {step_of(0, 0, 0, 0, 2, 3), step_of(1, 0, 0, 0, 2, 3), step_of(0, 1, 1, 6, 2, 3),
+                   step_of(1, 1, 1, 8, 2, 1)};
+  journal.commits = {{.round = 1,
+                      .started = Seconds(2.5),
+                      .ended = Seconds(8),
+                      .blocked = Seconds(5),
+                      .by_servers = Seconds(2)}};
+  return journal;
+}
+
+TEST(Shares, WaitingForCommitsIsNoExchange) {
+  Journal journal = two_rounds_with_a_commit();
+  const RunInfo info = info_of(two_and_a_server);
+  const auto shares = time_shares(info, journal, Seconds(11));
+  EXPECT_DOUBLE_EQ(shares.at(0).computing, 4.0 / 11);
+  EXPECT_DOUBLE_EQ(shares.at(0).exchange, (1.0 + 3) / 11);
+  EXPECT_DOUBLE_EQ(shares.at(0).commits, (2.0 + 1) / 11);
+  EXPECT_NEAR(shares.at(0).other, 0, 1e-12);
+  EXPECT_DOUBLE_EQ(shares.at(1).exchange, (1.0 + 1) / 11);
+  EXPECT_DOUBLE_EQ(shares.at(1).commits, (2.0 + 3) / 11);
+  EXPECT_NEAR(shares.at(1).other, 0, 1e-12);
+  EXPECT_DOUBLE_EQ(mean_of(shares).commits, 4.0 / 11);
+  // A receive from 4.5 to 5: of the first exchange, half a second is left.
+  journal.operations = {operation(0, "receive", 2, 2, 5), operation(2, "send", 0, 4.5, 5),
+                        operation(0, "receive", 2, 8, 11), operation(2, "send", 0, 8, 11)};
+  const ExchangeShares parts = exchange_shares(info, journal, Seconds(11)).at(0);
+  EXPECT_DOUBLE_EQ(parts.communicating, 3.5 / 11);
+  EXPECT_DOUBLE_EQ(parts.waiting, 0.5 / 11);
+}
+
+TEST(Shares, CommitsAreWaitedForAfterTheLastStepAndUntilTheMachineDeparts) {
+  Journal journal;
+  journal.steps = {step_of(0, 0, 0, 0, 2, 0), step_of(1, 0, 0, 0, 2, 0), step_of(1, 1, 1, 9, 1, 0)};
+  journal.commits = {{.round = 1, .started = Seconds(2), .ended = Seconds(4), .blocked = Seconds(2)}};
+  const RunInfo info = info_of({"worker", "worker"}, sync::Route::all_reduce);
+  auto shares = time_shares(info, journal, Seconds(10));
+  EXPECT_DOUBLE_EQ(shares.at(0).commits, 0.2) << "after the last step";
+  EXPECT_DOUBLE_EQ(shares.at(1).commits, 0.2);
+  EXPECT_DOUBLE_EQ(shares.at(1).other, 0.5);
+  journal.membership = {{.time = Seconds(3), .slot = 1, .event = "departed"}};
+  shares = time_shares(info, journal, Seconds(10));
+  EXPECT_DOUBLE_EQ(shares.at(1).commits, 0.1);
+  EXPECT_DOUBLE_EQ(shares.at(0).commits, 0.2);
 }
 
 TEST(Shares, AddUpToOneExactly) {
@@ -176,7 +225,7 @@ TEST(Shares, AddUpToOneExactly) {
       now += record.duration().count();
       journal.steps.push_back(record);
     }
-    const auto ranks = time_shares(journal, Seconds(now * (1 + rng.uniform())));
+    const auto ranks = time_shares(info_of({}), journal, Seconds(now * (1 + rng.uniform())));
     ASSERT_EQ(ranks.size(), 3U);
     for (const auto& [rank, s] : ranks)
       EXPECT_EQ(s.computing + s.data + s.query + s.exchange + s.other, 1.0) << rank;

@@ -149,11 +149,15 @@ TEST(Csv, OlderFilesMayLackTheLastColumn) {
   const std::string half =
       "round,samples,checkpoint_time_s,time_s,accuracy,loss,top5_accuracy\n3,64,1.5,2.25,0.5,1\n";
   EXPECT_THROW(from_csv<EvaluationRecord>("evaluations.csv", half), ConfigError);
+  const auto commits =
+      from_csv<CommitRecord>("commits.csv", "round,started_s,ended_s,blocked_s,bytes\n6,1,2,0.5,4096\n");
+  EXPECT_EQ(commits.at(0).bytes, 4096);
+  EXPECT_EQ(commits.at(0).by_servers, Seconds(0));
 }
 
 TEST(Csv, EveryKindOfRecordRoundTrips) {
   expect_same_csv<EvaluationRecord>({{3, 64, Seconds(1.5), Seconds(2.25), 0.5, 1.25, 0.75}});
-  expect_same_csv<CommitRecord>({{6, Seconds(1.5), Seconds(2.25), Seconds(0.5), 4096}});
+  expect_same_csv<CommitRecord>({{6, Seconds(1.5), Seconds(2.25), Seconds(0.5), 4096, Seconds(0.25)}});
   expect_same_csv<CacheRecord>({{4, 1, "tier0", 10, 1000, Seconds(0.5), Seconds(0.125)}});
   expect_same_csv<StalenessRecord>({{1, 0, 7, 448}, {1, 3, 1, 64}});
   expect_same_csv<OperationRecord>({{1, "send", 2, "pushes", "", -1, 4096, 0, Seconds(0.1), Seconds(0.3)}});

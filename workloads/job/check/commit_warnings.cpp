@@ -86,6 +86,7 @@ struct Survival {
   double probability = 1.0;
   double departures_per_s = 0.0;  ///< where lifetimes are exponential
   bool is_exponential = true;
+  int machines = 0;  ///< that may depart
 };
 
 /// None: some lifetime has no distribution.
@@ -103,6 +104,7 @@ std::optional<Survival> survival_of(const Job& job, Seconds work) {
     if (lifetimes::catalog().find(model.name).make.lifetime == nullptr) return std::nullopt;
     auto& lifetime = known[model];
     if (!lifetime) lifetime = lifetimes::make_lifetime(model.name, model.options);
+    ++all.machines;
     all.probability *= lifetime->survival(work.count() * transience.time_scale);
     all.is_exponential = all.is_exponential && model.name == "exponential";
     all.departures_per_s += lifetime->hazard(0.0) * transience.time_scale;
@@ -119,6 +121,7 @@ void warn_of_short_lifetimes(const Job& job, std::vector<std::string>& warnings)
   const auto survival = work > Seconds(0) ? survival_of(job, work) : std::nullopt;
   if (!survival || survival->probability >= seldom) return;
   const double rate = survival->departures_per_s;
+  const std::size_t workers = job.roster().first_workers().size();
   std::string expected;
   if (survival->is_exponential && rate > 0.0) {
     const double exponent = rate * work.count();
@@ -129,12 +132,34 @@ void warn_of_short_lifetimes(const Job& job, std::vector<std::string>& warnings)
             : fmt::format(", and takes {} on average", with_unit(std::expm1(exponent) / rate, Unit::seconds));
   }
   warnings.push_back(fmt::format(
-      "machines live much shorter than the {} of work between two commits (at least): with {} workers it is "
+      "machines live much shorter than the {} of work between two commits (at least): with {} worker{} it is "
       "done "
       "without a departure with a probability of {:.2g}{}; commit more often ({})",
-      with_unit(work.count(), Unit::seconds), job.roster().first_workers().size(), survival->probability,
+      with_unit(work.count(), Unit::seconds), workers, workers == 1 ? "" : "s", survival->probability,
       expected,
       job.checkpoints().commits.is_enabled() ? "checkpoint.options.interval" : "checkpoint.policy"));
+}
+
+/// A policy that learns how often machines fail begins with an assumption, also where the job states
+/// lifetimes.
+void warn_of_assumed_failures(const Job& job, std::vector<std::string>& warnings) {
+  constexpr double far = 4.0;  // commits twice as far apart, or as close, as they should be
+  const CommitPlan& plan = job.checkpoints().commits;
+  if (!plan.is_enabled()) return;
+  const Options& options = plan.options;
+  if (!options.values().contains("mtbf_s") || options.real("mtbf_s") > 0.0) return;
+  const auto all = survival_of(job, Seconds(0));
+  if (!all || !all->is_exponential || all->machines == 0 || all->departures_per_s <= 0.0) return;
+  const double scale = job.spec().experiment.transience.time_scale;
+  const double assumed_s = options.real("prior_hours") * 3600.0 / scale / options.real("prior_failures");
+  const double lives_s = all->machines / all->departures_per_s;
+  if (assumed_s <= far * lives_s && lives_s <= far * assumed_s) return;
+  warnings.push_back(fmt::format(
+      "until checkpoint.policy {} has seen departures it assumes that a machine lives {} of the job "
+      "(prior_hours over prior_failures), but transience.lifetime says {}, so that it commits too {}; set "
+      "checkpoint.options.mtbf_s: {:.0f}, or checkpoint.policy: hazard, which knows the lifetimes",
+      plan.policy, with_unit(assumed_s, Unit::seconds), with_unit(lives_s, Unit::seconds),
+      assumed_s > lives_s ? "seldom" : "often", lives_s));
 }
 
 /// Time of the slowest part: the policy's cost_s, or what its disk needs. 0: not known.
@@ -171,6 +196,7 @@ std::vector<std::string> warnings_of_commits(const Job& job) {
   warn_of_no_commit(job, warnings);
   warn_of_short_lifetimes(job, warnings);
   warn_of_short_notice(job, warnings);
+  warn_of_assumed_failures(job, warnings);
   return warnings;
 }
 

@@ -515,8 +515,9 @@ std::vector<std::string> notes_of(const Job& job) {
         "NCCL's ring, give sync.collective=native and physics.all_reduce=ring instead"};
   return {fmt::format(
       "PyTorch's DistributedDataParallel sums through NCCL in buckets of 25 MiB, this job by Tandem's ring "
-      "in buckets of {}. To predict DDP: sync.collective: native, workload.bucket_bytes: 25MiB and, "
-      "for a simulation, a profile with the times of NCCL (tandem calibrate, physics.profile)",
+      "in buckets of {}. To predict DDP: sync.preset: ddp in place of sync.collective and "
+      "workload.bucket_bytes (it is sync.collective: native with DDP's buckets) and, for a simulation, a "
+      "profile with the times of NCCL (tandem calibrate, physics.profile)",
       to_text(experiment.workload.bucket_bytes))};
 }
 

@@ -104,6 +104,26 @@ TEST_F(CommitWarnings, OtherLifetimesHaveNoClosedForm) {
               ElementsAre(AllOf(HasSubstr("probability of 0.018;"), Not(HasSubstr("on average")))));
 }
 
+/// One failure in 24 h of a machine is assumed: 86,400 s.
+TEST_F(CommitWarnings, LifetimesThatThePolicyDoesNotKnow) {
+  live(14400.0);
+  for (const char* policy : {"young", "daly", "optimal"}) {
+    experiment_.checkpoint.policy = policy;
+    experiment_.checkpoint.options = {};
+    EXPECT_THAT(warnings(), ElementsAre(AllOf(HasSubstr(policy), HasSubstr("commits too seldom"),
+                                              HasSubstr("checkpoint.options.mtbf_s: 14400"))));
+    experiment_.checkpoint.options = {{"mtbf_s", 14400.0}};
+    EXPECT_THAT(warnings(), IsEmpty());
+    experiment_.checkpoint.options = {{"prior_hours", 4.0}};
+    EXPECT_THAT(warnings(), IsEmpty());
+    experiment_.checkpoint.options = {{"prior_hours", 0.5}};
+    EXPECT_THAT(warnings(), ElementsAre(HasSubstr("commits too often")));
+  }
+  experiment_.checkpoint.policy = "hazard";
+  experiment_.checkpoint.options = {};
+  EXPECT_THAT(warnings(), IsEmpty());
+}
+
 TEST_F(CommitWarnings, ANoticeShorterThanACommit) {
   live(1000.0);
   experiment_.checkpoint.policy = "on-warning";
@@ -132,7 +152,7 @@ TEST_F(CommitWarnings, ARingOfGpusIsNoDdp) {
   EXPECT_THAT(notes_of(Job(experiment_, platform_, "")), IsEmpty());
   for (auto& host : platform_.hosts) host.device.is_gpu = true;
   EXPECT_THAT(notes_of(Job(experiment_, platform_, "")),
-              ElementsAre(AllOf(HasSubstr("DistributedDataParallel"), HasSubstr("sync.collective: native"),
+              ElementsAre(AllOf(HasSubstr("DistributedDataParallel"), HasSubstr("sync.preset: ddp"),
                                 HasSubstr("25 MiB"))));
 }
 

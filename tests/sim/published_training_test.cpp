@@ -115,7 +115,7 @@ std::vector<Row> variants() {
     const sync::Route over = sync::catalog().find(algorithm).make.routes.front();
     return rows.emplace_back(Row{published, over, variant, change}).published;
   };
-  for (const char* algorithm : {"asp", "k-sync", "easgd-async", "esync", "dc-asgd-mxnet"})
+  for (const char* algorithm : {"asp", "k-sync", "easgd-async", "esync", "dc-asgd-mxnet", "ssp-cached"})
     add(algorithm, "OnTwoShards", use_two_shards);
   for (const char* algorithm : {"k-sync", "k-batch-sync", "ringmaster"})
     add(algorithm, "WithCancel", {}).options["cancel"] = true;

@@ -155,8 +155,8 @@ void ParameterServer::handle(const WorkerLines::Pushed& event) {
   if (key_ == 0) model_.pushes().note_push(event.worker, event.push.version);
   if (is_last_key()) return on_push(event.worker, event.push, event.is_withdrawn);
   // Each key has its own round, with the decisions of a whole push. Only the last key counts as one.
-  do_stated_work(costs_.of_push(key_));
-  decide_about_key(event_of(event.worker, event.push));
+  if (!event.is_withdrawn) do_stated_work(costs_.of_push(key_));
+  decide_about_key(event_of(event.worker, event.push, event.is_withdrawn));
 }
 
 void ParameterServer::handle(const WorkerLines::Reported& event) {
@@ -278,8 +278,9 @@ void ParameterServer::reply(const sync::Reply& decision) {
   if (!members_.is_present(worker)) return;
   updates_.make_room(worker);
   lines_.listen(worker);
-  if (lines_.replies().brings_model(worker, progress_.version()))
-    lines_.set_reply(worker, updates_.hand_out(worker, progress_.version()));
+  const int version = version_after(decision);
+  if (lines_.replies().brings_model(worker, version))
+    lines_.set_reply(worker, updates_.hand_out(worker, version));
   if (!is_last_key()) {
     do_stated_work(costs_.of_reply(key_));
     return lines_.reply(worker, std::nullopt);
@@ -292,11 +293,16 @@ void ParameterServer::reply(const sync::Reply& decision) {
   lines_.reply(worker, note);
 }
 
+/// Of the worker's model.
+int ParameterServer::version_after(const sync::Reply& decision) const {
+  return decision.keeps_model ? lines_.replies().version(decision.worker) : progress_.version();
+}
+
 protocol::Reply ParameterServer::note_of_reply(const sync::Reply& decision) const {
   const bool is_dropped = updates_.is_dropped(decision.worker);
   // Over an all-reduce, also this worker was part of the last round, and ends when the others do.
   const bool is_late = is_dropped && !gets_pushes_;
-  return {.version = progress_.version(),
+  return {.version = version_after(decision),
           .batch = members_.batch(decision.worker).value_or(decision.batch),
           .local_steps = decision.local_steps,
           .stops = (is_late ? progress_.has_stopped() : progress_.is_stopping()) && is_coordinator_,

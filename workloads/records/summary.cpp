@@ -10,8 +10,8 @@
 #include <optional>
 #include <string>
 
-#include "policies/sync/policy.hpp"
 #include "policies/vocabulary/quantile.hpp"
+#include "workloads/experiment/resolved_experiment.hpp"
 #include "workloads/records/cache_rows.hpp"
 #include "workloads/records/costs.hpp"
 #include "workloads/records/csv_columns.hpp"
@@ -76,7 +76,7 @@ double rounds_of(const RunInfo& info, const std::map<Rank, RankTotals>& totals) 
     sum += of.exchanges;
     most = std::max(most, static_cast<double>(of.exchanges));
   }
-  const bool may_pass = sync::catalog().find(info.experiment.sync.algorithm).make.workers_of_round != nullptr;
+  const bool may_pass = ResolvedExperiment(info.experiment).algorithm->workers_of_round != nullptr;
   return may_pass ? most : sum / static_cast<double>(totals.size());
 }
 

@@ -54,6 +54,11 @@ KeyCosts no_costs() { return KeyCosts(std::vector<KeyCosts::Key>()); }
 /// Threads of their own, besides the one that decides, work on pushes and replies.
 bool has_threads(const Job& job, Rank rank) { return threads_of(job, rank) > 1; }
 
+/// Of the model that the worker has after the reply. `newest`: of the server's.
+int version_after(const sync::Reply& decision, const ReplySender& replies, int newest) {
+  return decision.keeps_model ? replies.version(decision.worker) : newest;
+}
+
 bool are_updates_rounds(const Job& job) {
   return job.roster().steward() && job.exchange().algorithm().make.membership.rounds_are_updates;
 }
@@ -278,7 +283,7 @@ void ParameterServer::reply(const sync::Reply& decision) {
   if (!members_.is_present(worker)) return;
   updates_.make_room(worker);
   lines_.listen(worker);
-  const int version = version_after(decision);
+  const int version = version_after(decision, lines_.replies(), progress_.version());
   if (lines_.replies().brings_model(worker, version))
     lines_.set_reply(worker, updates_.hand_out(worker, version));
   if (!is_last_key()) {
@@ -293,16 +298,11 @@ void ParameterServer::reply(const sync::Reply& decision) {
   lines_.reply(worker, note);
 }
 
-/// Of the worker's model.
-int ParameterServer::version_after(const sync::Reply& decision) const {
-  return decision.keeps_model ? lines_.replies().version(decision.worker) : progress_.version();
-}
-
 protocol::Reply ParameterServer::note_of_reply(const sync::Reply& decision) const {
   const bool is_dropped = updates_.is_dropped(decision.worker);
   // Over an all-reduce, also this worker was part of the last round, and ends when the others do.
   const bool is_late = is_dropped && !gets_pushes_;
-  return {.version = version_after(decision),
+  return {.version = version_after(decision, lines_.replies(), progress_.version()),
           .batch = members_.batch(decision.worker).value_or(decision.batch),
           .local_steps = decision.local_steps,
           .stops = (is_late ? progress_.has_stopped() : progress_.is_stopping()) && is_coordinator_,

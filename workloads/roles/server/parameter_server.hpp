@@ -51,7 +51,6 @@ class ParameterServer {
   void cancel(int version);
   void apply(double scale);
   void reply(const sync::Reply& decision);
-  int version_after(const sync::Reply& decision) const;
   protocol::Reply note_of_reply(const sync::Reply& decision) const;
   void do_stated_work(const std::optional<Work>& work);
   void log_restored(const std::string& event);

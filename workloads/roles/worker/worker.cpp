@@ -106,7 +106,11 @@ void Worker::run() {
   if (job_.is_restarted()) begin_after_restart();
   checkpointing_.commits().start(checkpointing_.round());
   while (!ends_.now) step();
-  note_passed_bytes();
+  // Of rounds that it passed after its last step.
+  if (!journal_.steps.empty()) {
+    journal_.steps.back().bytes_sent += record_.bytes_sent;
+    journal_.steps.back().bytes_received += record_.bytes_received;
+  }
   batches_.drop_next(progress_.batch(), progress_.step());
   checkpointing_.note_end();
   exchange_->leave();
@@ -185,19 +189,13 @@ void Worker::pass(const sync::Exchange& exchange) {
   if (plan_.route() == sync::Route::server) {
     checkpointing_.commits().hear_warnings();
     exchange_->begin(exchange);
+    batches_.note_exchange(true);
     exchange_->withdraw(push_so_far());
     finish_exchange(exchange.payload);
   } else {
     exchange_after_step(exchange);
   }
   end_step(false);
-}
-
-/// Of rounds after its last step.
-void Worker::note_passed_bytes() {
-  if (journal_.steps.empty()) return;
-  journal_.steps.back().bytes_sent += record_.bytes_sent;
-  journal_.steps.back().bytes_received += record_.bytes_received;
 }
 
 /// What follows a step, or a round without one.

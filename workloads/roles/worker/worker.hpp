@@ -52,7 +52,6 @@ class Worker {
   void join();
   void step();
   void pass(const sync::Exchange& exchange);
-  void note_passed_bytes();
   void end_step(bool is_taken);
   void load();
   Pending begin_launches();

@@ -1,9 +1,9 @@
-// DGC, deep gradient compression (Lin, Han, Mao, Wang, Dally, ICLR 2018): top-k with error feedback of a worker's
-// velocity instead of its gradient (momentum correction), u = m u + g, v = v + u. What is sent of v is cleared
-// in v, and in u, too (momentum factor masking): no stale momentum pulls elements that were sent late. At first
-// messages are longer (warm-up). The optimiser then has no momentum of its own. A reply of a server, which is
-// a mean or a change of the model, has no momentum either. The clipping of gradients, which the paper uses for
-// recurrent networks, is not included.
+// DGC, deep gradient compression (Lin, Han, Mao, Wang, Dally, ICLR 2018): top-k with error feedback of a
+// worker's velocity instead of its gradient (momentum correction), u = m u + g, v = v + u. What is sent of v
+// is cleared in v, and in u, too (momentum factor masking): no stale momentum pulls elements that were sent
+// late. At first messages are longer (warm-up). The optimiser then has no momentum of its own. A reply of a
+// server, which is a mean or a change of the model, has no momentum either. The clipping of gradients, which
+// the paper uses for recurrent networks, is not included.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -15,8 +15,8 @@
 namespace tandem::compression {
 namespace {
 
-/// The paper sends this share in the first of four stages of the warm-up, and in each of the others this share
-/// of the one before: 25, 6.25, 1.5625 and 0.4 %.
+/// The paper sends this share in the first of four stages of the warm-up, and in each of the others this
+/// share of the one before: 25, 6.25, 1.5625 and 0.4 %.
 constexpr double warm_up_share = 0.25;
 constexpr int warm_up_stages = 4;
 
@@ -39,7 +39,9 @@ class Dgc final : public Codec {
   std::int64_t header_bytes() const override {
     return warm_up_ > 0 ? static_cast<std::int64_t>(sizeof(std::uint32_t)) : 0;
   }
-  std::int64_t bytes_of(std::span<const std::byte> header) const override { return bytes_of(count_in(header)); }
+  std::int64_t bytes_of(std::span<const std::byte> header) const override {
+    return bytes_of(count_in(header));
+  }
   std::int64_t expected_bytes() const override { return bytes_of(count_of_share(ratio_, elements_)); }
   int memory_vectors() const override { return 2; }
 
@@ -81,7 +83,9 @@ class Dgc final : public Codec {
   }
 
  private:
-  std::int64_t bytes_of(std::int64_t count) const { return header_bytes() + LargestElements::bytes_of(count); }
+  std::int64_t bytes_of(std::int64_t count) const {
+    return header_bytes() + LargestElements::bytes_of(count);
+  }
   std::int64_t count_in(std::span<const std::byte> message) const {
     return warm_up_ > 0 ? std::int64_t{get<std::uint32_t>(message, 0)} : count_of_share(ratio_, elements_);
   }
@@ -127,36 +131,39 @@ Efforts dgc_efforts(const Options& options) {
 }  // namespace
 
 Entry dgc() {
-  return {.name = "dgc",
-          .summary = "deep gradient compression: top-k of velocities with error feedback, 8 bytes for each "
-                     "element; uses an all-gather",
-          .paper = "Lin et al.: Deep Gradient Compression: Reducing the Communication Bandwidth for "
-                   "Distributed Training. ICLR 2018",
-          .options = {{.name = "ratio",
-                       .summary = "share of the elements that a message contains, at least one element",
-                       .default_value = 0.001,
-                       .minimum = 1e-6,
-                       .maximum = 1.0},
-                      {.name = "momentum",
-                       .summary = "m of the momentum correction; optimizer.momentum is 0 then",
-                       .default_value = 0.9,
-                       .minimum = 0.0,
-                       .maximum = 0.9999},
-                      {.name = "masking",
-                       .summary = "momentum factor masking: elements that are sent lose their momentum",
-                       .default_value = true},
-                      {.name = "warm_up",
-                       .summary = "updates of the model in which messages contain 25 %, then 6.25, 1.5625 and "
-                                  "0.4 % of the elements, at least the ratio; 0: none; over servers only",
-                       .default_value = std::int64_t{0},
-                       .minimum = 0},
-                      {.name = "error_feedback",
-                       .summary = "keep what is not sent, and velocities; false: top-k of the gradient alone",
-                       .default_value = true}},
-          .make = {.sharing = Sharing::gathered,
-                   .make = make_codec<Dgc>,
-                   .efforts = dgc_efforts,
-                   .lengths_vary = has_warm_up}};
+  return {
+      .name = "dgc",
+      .summary =
+          "deep gradient compression: top-k of velocities with error feedback, 8 bytes for each "
+          "element; uses an all-gather",
+      .paper =
+          "Lin et al.: Deep Gradient Compression: Reducing the Communication Bandwidth for "
+          "Distributed Training. ICLR 2018",
+      .options = {{.name = "ratio",
+                   .summary = "share of the elements that a message contains, at least one element",
+                   .default_value = 0.001,
+                   .minimum = 1e-6,
+                   .maximum = 1.0},
+                  {.name = "momentum",
+                   .summary = "m of the momentum correction; optimizer.momentum is 0 then",
+                   .default_value = 0.9,
+                   .minimum = 0.0,
+                   .maximum = 0.9999},
+                  {.name = "masking",
+                   .summary = "momentum factor masking: elements that are sent lose their momentum",
+                   .default_value = true},
+                  {.name = "warm_up",
+                   .summary = "updates of the model in which messages contain 25 %, then 6.25, 1.5625 and "
+                              "0.4 % of the elements, at least the ratio; 0: none; over servers only",
+                   .default_value = std::int64_t{0},
+                   .minimum = 0},
+                  {.name = "error_feedback",
+                   .summary = "keep what is not sent, and velocities; false: top-k of the gradient alone",
+                   .default_value = true}},
+      .make = {.sharing = Sharing::gathered,
+               .make = make_codec<Dgc>,
+               .efforts = dgc_efforts,
+               .lengths_vary = has_warm_up}};
 }
 
 }  // namespace tandem::compression

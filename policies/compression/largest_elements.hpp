@@ -24,8 +24,8 @@ class LargestElements {
   void resize(std::size_t elements) { magnitudes_.resize(elements); }
   void note(std::size_t index, float value) { magnitudes_[index] = magnitude_of(value); }
 
-  /// Fills a message with `count` elements; of equal magnitudes, the first ones. Calls `sent` with the index of
-  /// each, which may change its value. Pre: `note` was called with all values, since the last `put`.
+  /// Fills a message with `count` elements; of equal magnitudes, the first ones. Calls `sent` with the index
+  /// of each, which may change its value. Pre: `note` was called with all values, since the last `put`.
   template <class Sent>
   void put(std::int64_t count, std::span<const float> values, std::span<std::byte> message, Sent sent) {
     if (count == 0) return;

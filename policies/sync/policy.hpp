@@ -102,9 +102,9 @@ class WorkerPolicy {
   /// or if `waits` is true, it waits and continues whatever the answer is.
   virtual bool reports(const StepBegin&) { return false; }
   virtual bool waits(const StepBegin&) { return false; }
-  /// Called once at the begin of a step, before the other questions about it. An exchange: the worker takes no
-  /// step in this round. It exchanges an empty contribution, which states no weight but 0, and waits for the
-  /// result.
+  /// Called once at the begin of a step, before the other questions about it. An exchange: the worker takes
+  /// no step in this round. It exchanges an empty contribution, which states no weight but 0, and waits for
+  /// the result.
   virtual std::optional<Exchange> passes(const StepBegin&) { return std::nullopt; }
   /// Called after a step without an overlapping exchange.
   virtual WorkerDecision on_step_done(const StepDone&) { return Continue{}; }

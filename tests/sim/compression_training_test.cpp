@@ -284,7 +284,8 @@ class RepeatedCompression : public Compressed, public ::testing::WithParamInterf
   /// What one rank sends of one bucket.
   struct Sender {
     std::unique_ptr<compression::Codec> codec;
-    double momentum = 0.0;  ///< of DGC, whose codec sends the largest elements of what it is given without memory
+    double momentum =
+        0.0;  ///< of DGC, whose codec sends the largest elements of what it is given without memory
     std::vector<float> velocity = {};
     compression::ErrorFeedback feedback{host_device()};
   };
@@ -376,10 +377,9 @@ std::vector<Case> repeatable() {
   return all;
 }
 /// Each method once, here or in NativeCompression.
-const std::vector<Case> repeated_cases = {{one_server, "top-k"},    {one_server, "one-bit"},
-                                          {one_server, "dgc"},      {all_reduce, "dgc"},
-                                          {one_server, "qsgd"},     {one_server, "power-sgd"},
-                                          {all_reduce, "random-k"}, {all_reduce, "bf16"}};
+const std::vector<Case> repeated_cases = {
+    {one_server, "top-k"}, {one_server, "one-bit"},   {one_server, "dgc"},      {all_reduce, "dgc"},
+    {one_server, "qsgd"},  {one_server, "power-sgd"}, {all_reduce, "random-k"}, {all_reduce, "bf16"}};
 INSTANTIATE_TEST_SUITE_P(Over, RepeatedCompression, ::testing::ValuesIn(repeated_cases), name_of_case);
 INSTANTIATE_TEST_SUITE_P(LongOver, RepeatedCompression,
                          ::testing::ValuesIn(without(repeatable(), repeated_cases)), name_of_case);

@@ -1,7 +1,8 @@
-// SSP with cached reads (Ho et al., NIPS 2013, section 3). A worker steps on a copy of the model, so that it sees its own
-// updates at once (read-my-writes), and pushes the change of each step, which the server adds on arrival. While
-// the copy is fresh enough for the bound, the worker continues with it: at clock c, the copy has all updates of
-// the first c - s steps of every worker. Otherwise it gets the model, as soon as that is so fresh.
+// SSP with cached reads (Ho et al., NIPS 2013, section 3). A worker steps on a copy of the model, so that it
+// sees its own updates at once (read-my-writes), and pushes the change of each step, which the server adds on
+// arrival. While the copy is fresh enough for the bound, the worker continues with it: at clock c, the copy
+// has all updates of the first c - s steps of every worker. Otherwise it gets the model, as soon as that is
+// so fresh.
 #include <cstdint>
 #include <functional>
 #include <variant>
@@ -65,15 +66,16 @@ class SspCachedServer final : public PushServer {
 
   Clocks clocks_;
   std::int64_t staleness_;
-  std::vector<std::int64_t> copies_;  ///< by worker: steps of every worker that its copy of the model contains
+  std::vector<std::int64_t> copies_;  ///< by worker: steps of everyone that its copy contains
 };
 
 }  // namespace
 
 Algorithm ssp_cached() {
   return {.name = "ssp-cached",
-          .summary = "like ssp, but a worker steps on its copy of the model, and gets a new one only when the "
-                     "copy is older than the bound",
+          .summary =
+              "like ssp, but a worker steps on its copy of the model, and gets a new one only when the "
+              "copy is older than the bound",
           .paper = "Ho et al., NIPS 2013",
           .options = {{.name = "staleness",
                        .summary = "s: steps of any worker that a copy may lack; 0: a new one after each step",

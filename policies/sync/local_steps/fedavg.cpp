@@ -1,6 +1,6 @@
-// FedAvg (McMahan et al., AISTATS 2017, algorithm 1). Local SGD whose average is weighted by the samples of each
-// worker. In each round a random fraction of the workers takes steps, the same at all ranks; the others pass
-// the round. They get its model, too, which the paper sends only to workers that take steps.
+// FedAvg (McMahan et al., AISTATS 2017, algorithm 1). Local SGD whose average is weighted by the samples of
+// each worker. In each round a random fraction of the workers takes steps, the same at all ranks; the others
+// pass the round. They get its model, too, which the paper sends only to workers that take steps.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -161,8 +161,9 @@ Algorithm fedavg() {
   make.workers_of_round = workers_of_round;
   make.membership.how += "; over servers a round draws among all slots";
   return {.name = "fedavg",
-          .summary = "like local-sgd, with an average weighted by samples, an optional outer optimiser, and "
-                     "rounds of a part of the workers",
+          .summary =
+              "like local-sgd, with an average weighted by samples, an optional outer optimiser, and "
+              "rounds of a part of the workers",
           .paper = "McMahan et al., AISTATS 2017",
           .options = options_of_fedavg(),
           .make = std::move(make)};

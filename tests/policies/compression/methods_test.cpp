@@ -104,10 +104,10 @@ TEST(Dgc, WarmsUp) {
 
 /// A server's means have the momentum of the workers' pushes already.
 TEST(Dgc, RepliesHaveNoMomentum) {
-  const auto codec = catalog().find("dgc").make.make(
-      {.stretch = stretch_with({{1, 4}}),
-       .options = options_of("dgc", {{"ratio", 0.25}, {"masking", false}}),
-       .is_reply = true});
+  const auto codec =
+      catalog().find("dgc").make.make({.stretch = stretch_with({{1, 4}}),
+                                       .options = options_of("dgc", {{"ratio", 0.25}, {"masking", false}}),
+                                       .is_reply = true});
   std::vector<float> memory(8);
   std::vector<std::byte> message(8);
   for (int exchange = 0; exchange < 2; ++exchange)

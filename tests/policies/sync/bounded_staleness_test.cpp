@@ -80,9 +80,9 @@ TEST(Ssp, InTheLongRunAllWorkersRunAtThePaceOfTheSlowest) {
   }
 }
 
-/// Equal workers push in their order. As the last one of three has done step c, all have, and its copy lasts for
-/// s + 1 steps: it gets a model after every (s + 1)th step. At the pushes of the others the slowest is one step
-/// behind, so that each copy but the first lasts for s steps.
+/// Equal workers push in their order. As the last one of three has done step c, all have, and its copy lasts
+/// for s + 1 steps: it gets a model after every (s + 1)th step. At the pushes of the others the slowest is
+/// one step behind, so that each copy but the first lasts for s steps.
 TEST(SspCached, EqualWorkersGetAModelWhenTheirCopyIsTooOld) {
   constexpr int steps = 60;
   for (const std::int64_t staleness : {1, 2, 3, 7}) {

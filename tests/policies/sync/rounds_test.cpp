@@ -48,8 +48,8 @@ TEST(FedAvg, IsTheMeanByDefault) {
                   {"local-sgd", {{"h", std::int64_t{5}}, {"weights", std::string("samples")}}});
 }
 
-/// A round lasts as long as the step of the slowest worker that was drawn. Of 500 rounds, each of five workers
-/// takes part in 200, and with 4 deviations of sqrt(500 0.4 0.6) in 156 to 244.
+/// A round lasts as long as the step of the slowest worker that was drawn. Of 500 rounds, each of five
+/// workers takes part in 200, and with 4 deviations of sqrt(500 0.4 0.6) in 156 to 244.
 TEST(FedAvg, DrawsAFractionForEachRound) {
   constexpr int rounds = 500;
   PolicyRun run("fedavg", {1.0, 1.0, 1.0, 1.0, 10.0}, {{"h", std::int64_t{1}}, {"fraction", 0.4}});

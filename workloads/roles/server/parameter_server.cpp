@@ -250,7 +250,7 @@ void ParameterServer::carry_out(const sync::ServerDecisions& decisions) {
     if (const auto* to = std::get_if<sync::Reply>(&decision)) reply(*to);
     if (const auto* to = std::get_if<sync::AnswerReport>(&decision)) lines_.answer(to->worker, to->ready);
     if (const auto* late = std::get_if<sync::Discard>(&decision))
-      updates_.discard(late->worker, !members_.is_present(late->worker));
+      updates_.discard(late->worker, !members_.is_present(late->worker), is_last_key());
   }
 }
 

@@ -284,8 +284,7 @@ class RepeatedCompression : public Compressed, public ::testing::WithParamInterf
   /// What one rank sends of one bucket.
   struct Sender {
     std::unique_ptr<compression::Codec> codec;
-    double momentum =
-        0.0;  ///< of DGC, whose codec sends the largest elements of what it is given without memory
+    double momentum = 0.0;  ///< of DGC's workers; its codec without memory is that of top-k
     std::vector<float> velocity = {};
     compression::ErrorFeedback feedback{host_device()};
   };

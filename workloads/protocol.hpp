@@ -72,7 +72,7 @@ struct Pull {
 /// Comes with the model.
 struct Reply {
   static constexpr const char* name = "reply";
-  std::int32_t version = 0;
+  std::int32_t version = 0;      ///< of the model that the worker has then
   std::int32_t batch = 0;        ///< size of the next ones; 0: as before
   std::int32_t local_steps = 0;  ///< of the next rounds; 0: as before
   bool stops = false;            ///< the job ends

@@ -19,8 +19,8 @@ Entry none() {
 
 const Catalog<Factory>& catalog() {
   static const Catalog<Factory> table(
-      "compression", {none(), fp16(), bf16(), top_k(), random_k(), sign(), one_bit(), qsgd(), terngrad(),
-                      two_bit(), power_sgd(), lossless()});
+      "compression", {none(), fp16(), bf16(), top_k(), dgc(), random_k(), sign(), one_bit(), qsgd(),
+                      terngrad(), two_bit(), power_sgd(), lossless()});
   return table;
 }
 
@@ -45,6 +45,10 @@ OptionSpec integer_option(const std::string& name, const std::string& summary, s
           .default_value = default_value,
           .minimum = minimum,
           .maximum = maximum};
+}
+
+bool have_lengths(const Factory& method, const Options& options) {
+  return method.sharing == Sharing::none || (method.lengths_vary != nullptr && method.lengths_vary(options));
 }
 
 bool has_error_feedback(const Options& options) {

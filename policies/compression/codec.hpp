@@ -35,7 +35,8 @@ struct Setting {
   Stretch stretch;
   Options options;
   std::uint64_t seed = 1;
-  int worker = 0;  ///< the sender; choices that all workers share do not depend on it
+  int worker = 0;         ///< the sender; choices that all workers share do not depend on it
+  bool is_reply = false;  ///< of a server: the values are a mean or a change of the model, not a gradient
 };
 
 /// The codec of one stretch of one worker. Random numbers depend on the seed, the position and the number of
@@ -57,11 +58,15 @@ class Codec {
   /// those of stretch and message.
   virtual void encode(std::span<const float> values, std::int64_t exchange, std::span<std::byte> message) = 0;
   /// Encodes values + unsent in one pass, and sets `unsent` to the compression error. Returns false, and
-  /// changes nothing, if the codec does not support it. Pre: as encode; no vector overlaps another.
-  virtual bool encode_with_memory(std::span<const float> /*values*/, std::span<float> /*unsent*/,
+  /// changes nothing, if the codec does not support it. `memory`: the vectors of memory_vectors(), one after
+  /// the other; the first is `unsent`. Pre: as encode; no vector overlaps another.
+  virtual bool encode_with_memory(std::span<const float> /*values*/, std::span<float> /*memory*/,
                                   std::int64_t /*exchange*/, std::span<std::byte> /*message*/) {
     return false;
   }
+  /// Vectors, as long as the stretch, that error feedback keeps between messages. A codec with more than one
+  /// encodes with memory.
+  virtual int memory_vectors() const { return 1; }
   /// `exchange`: the number with which the message was encoded. Pre: as encode. If lengths vary, `message` is
   /// as long as it is, or longer.
   virtual void decode(std::span<const std::byte> message, std::int64_t exchange, std::span<float> values) = 0;
@@ -133,10 +138,14 @@ struct Factory {
   /// The error of a message may be larger than its values. Where the error becomes part of what is sent next,
   /// errors would grow. Null: never.
   bool (*may_err_widely)(const Options&) = nullptr;
+  /// With these options, messages have lengths of their own, as those of Sharing::none; null: never.
+  bool (*lengths_vary)(const Options&) = nullptr;
 };
 
 const Catalog<Factory>& catalog();
 
+/// Whether messages have lengths of their own.
+bool have_lengths(const Factory& method, const Options& options);
 /// Whether the error of a message is added to the next one; false for a method without that option.
 bool has_error_feedback(const Options& options);
 /// "top-k (error_feedback true, ratio 0.01)".

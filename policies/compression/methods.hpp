@@ -13,6 +13,7 @@ using Entry = Catalog<Factory>::Entry;
 Entry fp16();
 Entry bf16();
 Entry top_k();
+Entry dgc();
 Entry random_k();
 Entry sign();
 Entry one_bit();

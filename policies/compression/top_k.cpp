@@ -1,21 +1,14 @@
 // Top-k (Aji, Heafield, EMNLP 2017). A message has the k elements with the largest magnitudes, each with its
 // index; of equal magnitudes, the first ones.
 #include <algorithm>
-#include <cmath>
-#include <functional>
 #include <limits>
 
+#include "policies/compression/largest_elements.hpp"
 #include "policies/compression/methods.hpp"
 #include "policies/compression/packing.hpp"
 
 namespace tandem::compression {
 namespace {
-
-/// NaN counts as the largest magnitude, so that it is sent and detected.
-float magnitude_of(float value) {
-  const float magnitude = std::abs(value);
-  return magnitude <= std::numeric_limits<float>::max() ? magnitude : std::numeric_limits<float>::infinity();
-}
 
 class TopK final : public Codec {
  public:
@@ -25,28 +18,26 @@ class TopK final : public Codec {
     TANDEM_CHECK(elements_ <= std::int64_t{std::numeric_limits<std::uint32_t>::max()}, elements_);
   }
 
-  std::int64_t message_bytes() const override {
-    return count_ * static_cast<std::int64_t>(sizeof(std::uint32_t) + sizeof(float));
-  }
+  std::int64_t message_bytes() const override { return LargestElements::bytes_of(count_); }
 
   void encode(std::span<const float> values, std::int64_t, std::span<std::byte> message) override {
     check_sizes(values.size(), elements_, message.size(), message_bytes());
-    magnitudes_.resize(values.size());
-    std::transform(values.begin(), values.end(), magnitudes_.begin(), magnitude_of);
-    put_largest(values, message, [](std::size_t) {});
+    largest_.resize(values.size());
+    for (std::size_t i = 0; i < values.size(); ++i) largest_.note(i, values[i]);
+    largest_.put(count_, values, message, [](std::size_t) {});
   }
 
   bool encode_with_memory(std::span<const float> values, std::span<float> unsent, std::int64_t,
                           std::span<std::byte> message) override {
     check_sizes(values.size(), elements_, message.size(), message_bytes());
     TANDEM_CHECK(unsent.size() == values.size(), "unsent", unsent.size(), "values", values.size());
-    magnitudes_.resize(values.size());
+    largest_.resize(values.size());
     for (std::size_t i = 0; i < values.size(); ++i) {
       unsent[i] += values[i];
-      magnitudes_[i] = magnitude_of(unsent[i]);
+      largest_.note(i, unsent[i]);
     }
     // Subtracts instead of setting to zero, so that an infinite value or NaN leaves NaN and is detected.
-    put_largest(unsent, message, [&](std::size_t i) { unsent[i] -= unsent[i]; });
+    largest_.put(count_, unsent, message, [&](std::size_t i) { unsent[i] -= unsent[i]; });
     return true;
   }
 
@@ -61,47 +52,15 @@ class TopK final : public Codec {
   }
 
  private:
-  /// No index occurs twice.
   template <class Take>
   void read(std::span<const std::byte> message, std::span<float> values, Take take) const {
     check_sizes(values.size(), elements_, message.size(), message_bytes());
-    const auto numbers = message.subspan(static_cast<std::size_t>(count_) * sizeof(std::uint32_t));
-    for (std::size_t chosen = 0; chosen < static_cast<std::size_t>(count_); ++chosen) {
-      const auto index = get<std::uint32_t>(message, chosen);
-      TANDEM_CHECK(index < values.size(), "index", index, "elements", values.size());
-      take(values[index], get<float>(numbers, chosen));
-    }
-  }
-
-  /// Calls `sent` with the index of each element of the message. Pre: `magnitudes_` are those of the values.
-  template <class Sent>
-  void put_largest(std::span<const float> values, std::span<std::byte> message, Sent sent) {
-    if (count_ == 0) return;
-    const float threshold = smallest_chosen();
-    const auto larger =
-        std::count_if(values.begin(), values.end(), [&](float v) { return magnitude_of(v) > threshold; });
-    std::int64_t equal_left = count_ - static_cast<std::int64_t>(larger);
-    const auto numbers = message.subspan(static_cast<std::size_t>(count_) * sizeof(std::uint32_t));
-    std::size_t chosen = 0;
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      const float magnitude = magnitude_of(values[i]);
-      if (magnitude < threshold || (magnitude == threshold && equal_left-- <= 0)) continue;
-      put(message, chosen, static_cast<std::uint32_t>(i));
-      put(numbers, chosen++, values[i]);
-      sent(i);
-    }
-  }
-
-  /// Reorders the magnitudes.
-  float smallest_chosen() {
-    const auto last = magnitudes_.begin() + static_cast<std::ptrdiff_t>(count_ - 1);
-    std::nth_element(magnitudes_.begin(), last, magnitudes_.end(), std::greater<>());
-    return *last;
+    LargestElements::read(count_, message, values, take);
   }
 
   std::int64_t elements_;
   std::int64_t count_;
-  std::vector<float> magnitudes_;
+  LargestElements largest_;
 };
 
 Efforts top_k_efforts(const Options& options) {

@@ -25,6 +25,7 @@ const Catalog<Factory>& catalog() {
                                                             easgd(),
                                                             asp(),
                                                             ssp(),
+                                                            ssp_cached(),
                                                             dssp(),
                                                             dynsgd(),
                                                             rennala(),

@@ -80,6 +80,7 @@ struct StepBeginDecision {
   std::optional<Exchange> exchange = {};  ///< runs during the step
   bool reports = false;                   ///< to the coordinator
   bool waits = false;                     ///< for the answer to that report, whatever it is
+  bool passes = false;                    ///< there is no step: the exchange is empty
 };
 
 /// On the peers route: the workers between which exchanges of models can start. Sorted worker indices.
@@ -101,6 +102,10 @@ class WorkerPolicy {
   /// or if `waits` is true, it waits and continues whatever the answer is.
   virtual bool reports(const StepBegin&) { return false; }
   virtual bool waits(const StepBegin&) { return false; }
+  /// Called once at the begin of a step, before the other questions about it. An exchange: the worker takes
+  /// no step in this round. It exchanges an empty contribution, which states no weight but 0, and waits for
+  /// the result.
+  virtual std::optional<Exchange> passes(const StepBegin&) { return std::nullopt; }
   /// Called after a step without an overlapping exchange.
   virtual WorkerDecision on_step_done(const StepDone&) { return Continue{}; }
   /// Called after an `Ask`.
@@ -127,7 +132,8 @@ struct Push {
   double done;       ///< share of the job that is done (whole rounds if rounds limit it); 1 or more: it ends
   /// The schedule's learning rate of the next round, divided by the configured learning rate.
   double rate = 1.0;
-  bool cancelled = false;  ///< the step was stopped (Cancel): there is no gradient to accept
+  /// There is nothing to accept: the step was stopped (Cancel), or the worker took none (passes).
+  bool cancelled = false;
 };
 /// A worker asks whether to continue, or reports when it begins another step.
 struct Report {
@@ -174,6 +180,8 @@ struct Reply {
   int worker;
   int batch = 0;        ///< the worker's batch size from now on; 0: unchanged
   int local_steps = 0;  ///< the worker's local steps between exchanges from now on; 0: unchanged
+  /// The worker gets no model, and continues with its own (Factory::keeps_models).
+  bool keeps_model = false;
 };
 /// Answers the worker's report.
 struct AnswerReport {
@@ -216,7 +224,8 @@ std::string to_text(const WorkerEvent& event);
 /// Errors: ConfigError when the text is not an event.
 WorkerEvent parse_worker_event(const std::string& text);
 std::string to_text(const WorkerDecision& decision);
-/// "exchange gradient", "continue", and with a report "continue; report" or "continue; report and wait".
+/// "exchange gradient", "continue", with a report "continue; report" or "continue; report and wait", and of a
+/// worker that takes no step "exchange change weight=0; pass".
 std::string to_text(const StepBeginDecision& decision);
 
 // ---- Catalogue ----
@@ -267,6 +276,9 @@ struct Factory {
   bool uses_done = false;     ///< decides by Push::done; shards agree on it unless time limits the job
   /// With these options, the server may stop steps (Cancel); null: never.
   bool (*cancels)(const Options&) = nullptr;
+  /// With these options, so many workers take steps in a round, and the others pass it; null: all take steps.
+  int (*workers_of_round)(const Setting&) = nullptr;
+  bool keeps_models = false;  ///< a reply may bring no model (Reply::keeps_model)
   /// On the server route, each part of the model can have a server's side of its own, though it decides by
   /// times: it applies pushes at once, all alike, or waits for all. Without this flag, sides that do not
   /// decide by times, or in lockstep, can.

@@ -13,6 +13,7 @@ ServerDecisions decide(ServerPolicy& policy, const ServerEvent& event) {
 }
 
 StepBeginDecision decide(WorkerPolicy& policy, const StepBegin& event) {
+  if (auto empty = policy.passes(event)) return {.exchange = std::move(empty), .passes = true};
   auto exchange = policy.on_step_begin(event);
   return {.exchange = std::move(exchange), .reports = policy.reports(event), .waits = policy.waits(event)};
 }

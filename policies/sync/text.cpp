@@ -50,7 +50,8 @@ struct DecisionText {
   std::string operator()(const Apply& d) const { return "apply " + number_text(d.scale); }
   std::string operator()(const Reply& d) const {
     return "reply " + std::to_string(d.worker) + (d.batch == 0 ? "" : " batch=" + std::to_string(d.batch)) +
-           (d.local_steps == 0 ? "" : " steps=" + std::to_string(d.local_steps));
+           (d.local_steps == 0 ? "" : " steps=" + std::to_string(d.local_steps)) +
+           (d.keeps_model ? " cached" : "");
   }
   std::string operator()(const AnswerReport& d) const {
     return "answer " + std::to_string(d.worker) + (d.ready ? " ready" : " continue");
@@ -91,7 +92,8 @@ std::string to_text(const WorkerDecision& decision) { return std::visit(Decision
 std::string to_text(const StepBeginDecision& decision) {
   const DecisionText text;
   return (decision.exchange ? text(*decision.exchange) : text(Continue{})) +
-         (decision.reports ? "; report" : "") + (decision.reports && decision.waits ? " and wait" : "");
+         (decision.reports ? "; report" : "") + (decision.reports && decision.waits ? " and wait" : "") +
+         (decision.passes ? "; pass" : "");
 }
 
 }  // namespace tandem::sync

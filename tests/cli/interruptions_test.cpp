@@ -113,6 +113,16 @@ std::vector<Job> algorithms(bool timing_driven, const std::string& more) {
           {name, settings_for(algorithm, route) + " " + more, {}, {at_evaluation ? evaluation : commit()}});
     }
   }
+  if (timing_driven) {
+    jobs.push_back(row("ssp_on_copies", "--set sync.algorithm=ssp-cached --set sync.options.staleness=2", {},
+                       {evaluation, commit()}));
+    return jobs;
+  }
+  const std::string half = "--set sync.algorithm=fedavg --set sync.options.fraction=0.5 " + more;
+  jobs.push_back(row("half_of_fedavg", half, {}, {evaluation, commit()}));
+  jobs.push_back(row("half_of_fedavg_over_all_reduce", all_reduce + half, {}, {commit()}));
+  jobs.push_back(
+      row("dgc_over_two_servers", two_servers + "--set sync.compression=dgc", {}, {evaluation, commit()}));
   return jobs;
 }
 

@@ -105,6 +105,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(Case{"asp", sync::Route::server}, Case{"dc-asgd-adaptive", sync::Route::server},
                       Case{"k-sync", sync::Route::server}, Case{"k-sync", sync::Route::server, true},
                       Case{"esync", sync::Route::server}, Case{"easgd-async", sync::Route::server},
+                      Case{"fedavg", sync::Route::server}, Case{"ssp-cached", sync::Route::server},
                       Case{"bsp", sync::Route::all_reduce}, Case{"slowmo", sync::Route::all_reduce},
                       Case{"ad-psgd", sync::Route::peers}),
     [](const auto& instance) {

@@ -217,6 +217,10 @@ std::vector<std::string> deterministic() {
         " --set placement.servers=co-located --set sync.sharding=split --set sync.compression=top-k"})
     all.push_back("--set optimizer.update_at=workers" + std::string(settings));
   all.push_back("--set sync.compression=top-k --set sync.algorithm=local-sgd");
+  for (const char* over :
+       {"server --set placement.servers=[server,server]", "server --set sync.exchange=by-key", "all-reduce"})
+    all.push_back("--set sync.algorithm=fedavg --set sync.options.fraction=0.5 --set sync.over=" +
+                  std::string(over));
   add_both_ways(all);
   for (const std::string& settings : exchanged_in_parts()) all.push_back(settings);
   all.push_back(
@@ -434,6 +438,7 @@ std::vector<std::string> timing_driven() {
         all.push_back(settings_for(algorithm) + " --set sync.over=" + to_text(route));
   all.emplace_back("--set sync.algorithm=esync --set sync.over=all-reduce --set sync.collective=native");
   all.emplace_back("--set sync.algorithm=lb-bsp --set optimizer.update_at=workers");
+  all.emplace_back("--set sync.algorithm=ssp-cached --set sync.options.staleness=2");
   all.push_back(normalised("ad-psgd --set sync.over=peers"));
   for (const char* algorithm : {"asp", "ssp", "esync", "k-sync", "easgd-async"})
     all.push_back(

@@ -80,7 +80,8 @@ class LearningCompression : public Compressed, public ::testing::WithParamInterf
 
 TEST_P(LearningCompression, LearnsWithCompressionWorkOnBothSides) {
   Experiment made = experiment(GetParam().route, GetParam().method);
-  if (made.sync.compression == "top-k" || made.sync.compression == "random-k")
+  const std::string& method = made.sync.compression;
+  if (method == "top-k" || method == "random-k" || method == "dgc")
     made.sync.compression_options = {{"ratio", 0.25}};
   made.stop.rounds = 15;
   const Journal journal = train(made, true);
@@ -222,6 +223,36 @@ INSTANTIATE_TEST_SUITE_P(LongOver, LosslessCompression,
                                            Case{one_server, "power-sgd"}),
                          name_of_case);
 
+/// The mean of the velocities is the velocity of the mean.
+TEST_F(Compressed, VelocitiesOfAllElementsAreMomentum) {
+  Experiment made = experiment(two_shards, "none");
+  made.optimizer.momentum = 0.9;
+  train_apart(made, "momentum");
+  made.optimizer.momentum = 0.0;
+  train_apart(made, "plain");
+  made.sync.compression = "dgc";
+  made.sync.compression_options = {{"ratio", 1.0}, {"masking", false}};
+  train(made);
+  expect_close(final_model(), model_in("momentum"), 1e-4F);
+  EXPECT_GT(distance(final_model(), model_in("plain")), 1e-2F);
+}
+
+/// In each quarter of the warm-up, a message has a quarter of the elements of that before, after its length.
+TEST_F(Compressed, MessagesOfAWarmUpBecomeShorter) {
+  Experiment made = experiment(one_server, "dgc", {{"warm_up", std::int64_t{4}}});
+  made.stop.rounds = 6;
+  const Journal journal = train(made);
+  std::map<int, std::int64_t> sent, expected;  // by round
+  for (const auto& step : journal.steps) sent[step.round] += step.bytes_sent;
+  const std::vector<double> shares = {0.25, 0.0625, 0.015625, 0.00390625, 0.001, 0.001};
+  for (int round = 0; round < 6; ++round)
+    for (const auto& bucket : job_->model().buckets) {
+      const auto share = shares.at(static_cast<std::size_t>(round)) * static_cast<double>(bucket.parameters);
+      expected[round] += workers * (4 + 8 * std::max<std::int64_t>(1, std::llround(share)));
+    }
+  EXPECT_EQ(sent, expected);
+}
+
 /// Packed pushes give the very same model, also with running statistics, which follow them unpacked.
 class PackedModel : public Compressed, public ::testing::WithParamInterface<const char*> {};
 TEST_P(PackedModel, IsThatOfUncompressedGradients) {
@@ -253,6 +284,8 @@ class RepeatedCompression : public Compressed, public ::testing::WithParamInterf
   /// What one rank sends of one bucket.
   struct Sender {
     std::unique_ptr<compression::Codec> codec;
+    double momentum = 0.0;  ///< of DGC's workers; its codec without memory is that of top-k
+    std::vector<float> velocity = {};
     compression::ErrorFeedback feedback{host_device()};
   };
   using Senders = std::vector<Sender>;
@@ -260,9 +293,12 @@ class RepeatedCompression : public Compressed, public ::testing::WithParamInterf
   /// `sender`: a worker, or after the workers the server.
   Senders senders_of(int sender) const {
     Senders all;
+    const ExchangePlan& exchange = job_->exchange();
+    const bool is_corrected = exchange.compression_name() == "dgc" && sender < workers;
     for (const auto& bucket : job_->model().buckets)
-      all.push_back({job_->exchange().compression()->make(
-          job_->exchange().compression_setting(sender, bucket.offset, bucket.parameters))});
+      all.push_back({exchange.compression()->make(
+                         exchange.compression_setting(sender, bucket.offset, bucket.parameters)),
+                     is_corrected ? exchange.compression_options().real("momentum") : 0.0});
     return all;
   }
   /// What arrives of these values.
@@ -275,10 +311,16 @@ class RepeatedCompression : public Compressed, public ::testing::WithParamInterf
       const auto own = values.subspan(offset, size);
       Sender& sender = senders[bucket];
       std::vector<std::byte> message(static_cast<std::size_t>(sender.codec->message_bytes()));
-      sender.codec->encode(feeds_back ? sender.feedback.add(own) : own, round, message);
+      sender.velocity.resize(size);
+      for (std::size_t i = 0; i < size; ++i)
+        sender.velocity[i] = static_cast<float>(sender.momentum) * sender.velocity[i] + own[i];
+      sender.codec->encode(feeds_back ? sender.feedback.add(sender.velocity) : own, round, message);
       const auto arrived = std::span(all).subspan(offset, size);
       sender.codec->decode(message, round, arrived);
-      if (feeds_back) sender.feedback.subtract(arrived);
+      if (!feeds_back) continue;
+      sender.feedback.subtract(arrived);
+      for (std::size_t i = 0; i < size; ++i)
+        if (arrived[i] != 0.0F) sender.velocity[i] = 0.0F;
     }
     return all;
   }
@@ -334,9 +376,9 @@ std::vector<Case> repeatable() {
   return all;
 }
 /// Each method once, here or in NativeCompression.
-const std::vector<Case> repeated_cases = {{one_server, "top-k"},    {one_server, "one-bit"},
-                                          {one_server, "qsgd"},     {one_server, "power-sgd"},
-                                          {all_reduce, "random-k"}, {all_reduce, "bf16"}};
+const std::vector<Case> repeated_cases = {
+    {one_server, "top-k"}, {one_server, "one-bit"},   {one_server, "dgc"},      {all_reduce, "dgc"},
+    {one_server, "qsgd"},  {one_server, "power-sgd"}, {all_reduce, "random-k"}, {all_reduce, "bf16"}};
 INSTANTIATE_TEST_SUITE_P(Over, RepeatedCompression, ::testing::ValuesIn(repeated_cases), name_of_case);
 INSTANTIATE_TEST_SUITE_P(LongOver, RepeatedCompression,
                          ::testing::ValuesIn(without(repeatable(), repeated_cases)), name_of_case);

@@ -103,9 +103,9 @@ PublishedRule rule_of(const std::string& algorithm) {
 
 void use_two_shards(Experiment& experiment) { experiment.placement.servers = {"host-0", "host-5"}; }
 
-/// Servers that decide in their own order, that stop steps, or that reply with the changes of their models; an
-/// optimiser with momentum on a server and on workers; workers that step by the server's mean; and averages of
-/// other members.
+/// Servers that decide in their own order, that stop steps, or that reply with the changes of their models;
+/// an optimiser with momentum on a server and on workers; workers that step by the server's mean; and
+/// averages of other members.
 std::vector<Row> variants() {
   constexpr double rate = PublishedJob::rate;
   std::vector<Row> rows;
@@ -115,7 +115,7 @@ std::vector<Row> variants() {
     const sync::Route over = sync::catalog().find(algorithm).make.routes.front();
     return rows.emplace_back(Row{published, over, variant, change}).published;
   };
-  for (const char* algorithm : {"asp", "k-sync", "easgd-async", "esync", "dc-asgd-mxnet"})
+  for (const char* algorithm : {"asp", "k-sync", "easgd-async", "esync", "dc-asgd-mxnet", "ssp-cached"})
     add(algorithm, "OnTwoShards", use_two_shards);
   for (const char* algorithm : {"k-sync", "k-batch-sync", "ringmaster"})
     add(algorithm, "WithCancel", {}).options["cancel"] = true;

@@ -85,6 +85,19 @@ TEST_F(RoundTimes, SspWithABound) {
   expect_starts(starts.at(1), {0.0, alone_s, 2 * alone_s, released_s, 2 * released_s, 3 * released_s});
 }
 
+/// The answer to a worker that continues with its copy is a note. After each third step, it gets a model.
+TEST_F(RoundTimes, SspCachedOfOneWorker) {
+  const double push_s = alpha + model_s, model_reply_s = alpha + model_s, note_reply_s = alpha + note_s;
+  const auto starts = starts_of("ssp-cached", {{"staleness", std::int64_t{2}}}, {0.1});
+  std::vector<double> expected = {0.0};
+  for (int step = 1; step < 5; ++step)
+    expected.push_back(expected.back() + 0.1 + push_s + (step % 3 == 0 ? model_reply_s : note_reply_s));
+  expect_starts(starts.at(0), expected);
+  std::int64_t received = 0;
+  for (const StepRecord& step : journal_.steps) received += step.bytes_received;
+  EXPECT_EQ(received, 4 * parameters) << "after the third of five steps";
+}
+
 /// Before each step, and after the last one, a worker asks and waits for the answer. The fast one exchanges
 /// after k steps, the first for which another one would end after the slow worker's step: without its
 /// questions after four, with them after three. The first round measures one step of each.
@@ -101,6 +114,26 @@ TEST_F(RoundTimes, EsyncWithItsQuery) {
     for (int step = 0; step < k; ++step)
       of_fast.push_back(round * round_s + (step > 0 ? query_s : 0.0) + step * (fast_s + query_s));
   expect_starts(starts.at(1), of_fast);
+}
+
+/// A round lasts as long as the step of the slower of the two workers that were drawn. All get its model.
+TEST_F(RoundTimes, FedAvgOfAFraction) {
+  const std::vector<double> computing_s = {0.1, 0.2, 0.3, 0.4};
+  starts_of("fedavg", {{"h", std::int64_t{1}}, {"fraction", 0.5}}, computing_s);
+  std::map<int, std::vector<StepRecord>> rounds;
+  for (const StepRecord& step : journal_.steps) rounds[step.round].push_back(step);
+  ASSERT_EQ(rounds.size(), 5U);
+  double begin = 0.0;
+  for (const auto& [round, steps] : rounds) {
+    ASSERT_EQ(steps.size(), 2U) << "round " << round;
+    double slowest_s = 0.0;
+    for (const StepRecord& step : steps) {
+      EXPECT_NEAR(step.start.count(), begin, 1e-5 * (1.0 + begin)) << "round " << round;
+      EXPECT_EQ(step.version, round);
+      slowest_s = std::max(slowest_s, computing_s.at(static_cast<std::size_t>(step.rank)));
+    }
+    begin += slowest_s + (alpha + model_s) + (alpha + 4 * model_s);
+  }
 }
 
 /// With cancel, all workers begin each round together, so that it lasts as long as the K-th shortest of their

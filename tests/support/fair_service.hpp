@@ -30,7 +30,7 @@ inline std::int64_t cancelled_steps(const Journal& journal) {
     if (decision.side != "server") return false;
     const sync::ServerEvent event = sync::parse_server_event(decision.event);
     const auto* push = std::get_if<sync::Push>(&event);
-    return push != nullptr && push->cancelled;
+    return push != nullptr && push->cancelled && push->local_steps > 0;
   });
 }
 

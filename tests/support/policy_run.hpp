@@ -35,10 +35,9 @@ class PolicyRun {
                  .route = sync::Route::server,
                  .options = Options::resolve(algorithm, entry_.options, options)},
         server_(entry_.make.make_server(setting_)) {
-    for (int worker = 0; worker < setting_.workers; ++worker) {
+    for (int worker = 0; worker < setting_.workers; ++worker)
       workers_.push_back({.policy = entry_.make.make_worker(setting_, worker)});
-      start_step(worker, 0.0);
-    }
+    for (int worker = 0; worker < setting_.workers; ++worker) start_step(worker, 0.0);
   }
 
   /// Durations of steps that start from now on, instead of durations proportional to batches.
@@ -166,6 +165,7 @@ class PolicyRun {
     const double factor = varies_ ? 0.5 + varies_->uniform() : 1.0;
     Worker& one = workers_[index(worker)];
     now_ = time;
+    if (one.policy->passes({one.local_steps})) return push(worker, true);
     if (one.policy->reports({one.local_steps})) {
       const bool ready = report(worker).ready;
       if (!loses_answers_ || loses_answers_->below(2) == 0) one.answer = one.answer.value_or(false) || ready;
@@ -242,7 +242,7 @@ class PolicyRun {
       }
       if (const auto* reply = std::get_if<sync::Reply>(&decision)) {
         Worker& worker = workers_[index(reply->worker)];
-        worker.version = version_;
+        if (!reply->keeps_model) worker.version = version_;
         worker.waits = false;
         if (reply->batch > 0) worker.batch = reply->batch;
         if (reply->local_steps > 0) worker.policy->on_local_steps(reply->local_steps);

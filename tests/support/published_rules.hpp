@@ -104,7 +104,8 @@ inline std::vector<PublishedRule> rules_of_changes() {
   return {
       {"local-sgd", mean, {{"h", std::int64_t{3}}}, mean_change()},
       {"post-local-sgd", mean, {{"switch_round", std::int64_t{2}}, {"h", std::int64_t{3}}}, mean_change()},
-      {"fedavg", mean, {{"h", two_steps}}, mean_change()},
+      {"fedavg", mean, {{"h", two_steps}, {"fraction", 0.5}}, mean_change()},
+      {"ssp-cached", mean, {{"staleness", two_steps}}, mean_change()},
       {"adacomm", mean, {{"tau", std::int64_t{5}}, {"period_s", 0.0}}, mean_change()},
       {"adsp", mean, {{"period_s", 0.1}, {"commits", two_steps}}, mean_change()},
       {"esync", mean, {{"weights", std::string("steps")}}, mean_change()},

@@ -179,7 +179,9 @@ std::vector<std::string> decisions_of_worker(const Journal& journal, Rank rank) 
   for (const DecisionRecord& record : journal.decisions)
     if (record.rank == rank && record.side == "worker" && !record.decisions.empty() &&
         record.decisions != "ask")
-      decisions.push_back(record.decisions.substr(0, record.decisions.find(';')));
+      decisions.push_back(record.decisions.ends_with("; pass")
+                              ? "pass"
+                              : record.decisions.substr(0, record.decisions.find(';')));
   return decisions;
 }
 
@@ -306,12 +308,29 @@ class Reexecution {
   /// Takes steps until the worker waits for others, or has ended.
   bool advance(Worker& worker) {
     bool moves = false;
-    for (; !worker.exchange && worker.steps_taken < worker.steps.size(); moves = true) take_step(worker);
+    for (; !worker.exchange; moves = true) {
+      if (passes_round(worker))
+        pass_round(worker);
+      else if (worker.steps_taken < worker.steps.size())
+        take_step(worker);
+      else
+        break;
+    }
     // Others may start exchanges with it until they have ended, too.
     if (worker.exchange || worker.exchanges + 1 != worker.calls.size()) return moves;
     worker.exchange = Exchanging{.payload = "model", .members = {worker.index}};
     worker.begun.push_back(worker.x);
     return true;
+  }
+
+  static bool passes_round(const Worker& worker) {
+    return worker.decisions_taken < worker.decisions.size() &&
+           worker.decisions[worker.decisions_taken] == "pass";
+  }
+  /// It takes no step, and waits for the result.
+  static void pass_round(Worker& worker) {
+    ++worker.decisions_taken;
+    worker.exchange = Exchanging{.payload = "change", .members = {}, .weight = 0.0};
   }
 
   void take_step(Worker& worker) {
@@ -388,7 +407,7 @@ class Reexecution {
     if (kind == "cancel") return;
     const Index worker = std::stoul(decision.at(1));
     if (kind == "accept") return accept(shard, worker, std::stod(decision.at(2)));
-    if (kind == "reply") return reply(shard, worker);
+    if (kind == "reply") return reply(shard, worker, decision.back() == "cached");
     if (kind != "discard" && kind != "answer") fail("not a decision: " + joined(decision));
   }
 
@@ -430,10 +449,11 @@ class Reexecution {
     ++shard.version;
   }
 
-  void reply(Shard& shard, Index to) {
+  /// `keeps`: the worker continues with its own model.
+  void reply(Shard& shard, Index to, bool keeps = false) {
     Worker& worker = workers_.at(to);
-    shard.versions[to] = shard.version;
-    visit_elements(shard, [&](std::size_t i) { worker.received[i] = shared_[i]; });
+    if (!keeps) shard.versions[to] = shard.version;
+    visit_elements(shard, [&](std::size_t i) { worker.received[i] = keeps ? worker.x[i] : shared_[i]; });
     if (++worker.replies < shards_.size()) return;
     worker.replies = 0;
     if (rule_.pull == 0.0) worker.x = worker.received;
@@ -454,8 +474,9 @@ class Reexecution {
       return false;
     Shard& all = shards_.front();
     for (const Worker& worker : workers_)
-      accept(all, worker.index,
-             worker.exchange->payload == "gradient" ? worker.samples : worker.exchange->weight);
+      if (worker.exchange->weight > 0.0)
+        accept(all, worker.index,
+               worker.exchange->payload == "gradient" ? worker.samples : worker.exchange->weight);
     update(all, 1.0);
     for (Index to = 0; to < workers_.size(); ++to) reply(all, to);
     return true;

@@ -96,7 +96,7 @@ class ServerLaws {
         Worker& worker = workers_.at(static_cast<std::size_t>(subject));
         EXPECT_TRUE(worker.waits && !worker.gone) << "a reply to a worker that does not wait";
         worker.waits = false;
-        worker.version = version_;
+        if (decision.back() != "cached") worker.version = version_;
       } else {
         ++answers;
         EXPECT_TRUE(report != nullptr && report->worker == subject);

@@ -82,7 +82,8 @@ void PushCompressor::serialise(StateArchive& state) {
       const std::string name = "compression." + std::to_string(shard) + '.' + std::to_string(index);
       const auto trained = static_cast<std::size_t>(piece.extent.parameters);
       if (piece.message.empty()) continue;
-      if (piece.feedback) piece.feedback->serialise(state, name + ".unsent", trained);
+      if (piece.feedback)
+        piece.feedback->serialise(state, name + ".unsent", trained, piece.codec->memory_vectors());
       serialise_floats(state, name + ".learnt", device_, piece.codec->learnt());
     }
 }

@@ -26,8 +26,9 @@ std::vector<ReplyPiece> pieces_of(const ExchangePlan& exchange, ComputeDevice& d
   for (const ShardPiece& extent : extents) {
     ReplyPiece& piece = pieces.emplace_back();
     piece.extent = extent;
-    piece.codec = make_device_codec(
-        exchange, device, exchange.compression_setting(server, extent.flat_offset, extent.parameters));
+    auto setting = exchange.compression_setting(server, extent.flat_offset, extent.parameters);
+    setting.is_reply = true;
+    piece.codec = make_device_codec(exchange, device, setting);
     const std::int64_t statistics = (extent.elements - extent.parameters) * 4;
     piece.longest = piece.codec->message_bytes() + statistics;
     piece.expected = piece.codec->expected_bytes() + statistics;
@@ -183,7 +184,9 @@ HandedOut ReplyCompressor::hand_out(int worker, std::int64_t version, const Snap
 void ReplyCompressor::serialise(StateArchive& state) {
   for (std::size_t i = 0; i < pieces_.size() && has_values_; ++i) {
     const std::string name = "reply." + std::to_string(i);
-    if (feedback_[i]) feedback_[i]->serialise(state, name + ".unsent", trained(pieces_[i].extent));
+    if (feedback_[i])
+      feedback_[i]->serialise(state, name + ".unsent", trained(pieces_[i].extent),
+                              pieces_[i].codec->memory_vectors());
     serialise_floats(state, name + ".learnt", device_, pieces_[i].codec->learnt());
   }
   if (!state.restores() || !brings_differences_) return;

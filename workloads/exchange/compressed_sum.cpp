@@ -24,9 +24,10 @@ void take_back(Feedback& feedback) {
   if (feedback) feedback->take_back();
 }
 
-void serialise_unsent(Feedback& feedback, std::int64_t elements, StateArchive& state,
+/// `vectors`: of memory, for each message.
+void serialise_unsent(Feedback& feedback, std::int64_t elements, int vectors, StateArchive& state,
                       const std::string& name) {
-  if (feedback) feedback->serialise(state, name + ".unsent", static_cast<std::size_t>(elements));
+  if (feedback) feedback->serialise(state, name + ".unsent", static_cast<std::size_t>(elements), vectors);
 }
 
 /// Messages are added.
@@ -56,7 +57,7 @@ class Summed final : public CompressedSum {
   void take_back() override { tandem::take_back(feedback_); }
   void serialise(StateArchive& state, const std::string& name) override {
     serialise_common(state, name);
-    serialise_unsent(feedback_, elements_, state, name);
+    serialise_unsent(feedback_, elements_, codec_->memory_vectors(), state, name);
   }
   void serialise_common(StateArchive& state, const std::string& name) override {
     state.number(name + ".exchange", exchange_);
@@ -117,7 +118,7 @@ class Gathered final : public CompressedSum {
   void take_back() override { tandem::take_back(feedback_); }
   void serialise(StateArchive& state, const std::string& name) override {
     serialise_common(state, name);
-    serialise_unsent(feedback_, elements_, state, name);
+    serialise_unsent(feedback_, elements_, codec_->memory_vectors(), state, name);
   }
   void serialise_common(StateArchive& state, const std::string& name) override {
     state.number(name + ".exchange", exchange_);
@@ -184,7 +185,7 @@ class Factored final : public CompressedSum {
 
   void take_back() override { tandem::take_back(feedback_); }
   void serialise(StateArchive& state, const std::string& name) override {
-    serialise_unsent(feedback_, elements_, state, name);
+    serialise_unsent(feedback_, elements_, 1, state, name);
     serialise_common(state, name);
   }
   void serialise_common(StateArchive& state, const std::string& name) override {

@@ -11,7 +11,7 @@ namespace {
 class ByProcessor final : public compression::Codec {
  public:
   ByProcessor(ComputeDevice& device, std::unique_ptr<compression::Codec> codec)
-      : device_(device), codec_(std::move(codec)), values_(device), message_(device) {}
+      : device_(device), codec_(std::move(codec)), values_(device), memory_(device), message_(device) {}
 
   std::int64_t message_bytes() const override { return codec_->message_bytes(); }
   std::int64_t header_bytes() const override { return codec_->header_bytes(); }
@@ -29,6 +29,21 @@ class ByProcessor final : public compression::Codec {
     codec_->encode(own, exchange, encoded);
     copy_and_await(device_, message.data(), encoded.data(), encoded.size());
   }
+  /// The device adds and subtracts one vector itself.
+  bool encode_with_memory(std::span<const float> values, std::span<float> memory, std::int64_t exchange,
+                          std::span<std::byte> message) override {
+    if (memory_vectors() == 1) return false;
+    const auto own = values_.of(values.size());
+    const auto kept = memory_.of(memory.size());
+    const auto encoded = message_.of(message.size());
+    copy_and_await(device_, own.data(), values.data(), own.size_bytes());
+    copy_and_await(device_, kept.data(), memory.data(), kept.size_bytes());
+    codec_->encode_with_memory(own, kept, exchange, encoded);
+    copy_and_await(device_, memory.data(), kept.data(), kept.size_bytes());
+    copy_and_await(device_, message.data(), encoded.data(), encoded.size());
+    return true;
+  }
+  int memory_vectors() const override { return codec_->memory_vectors(); }
   void decode(std::span<const std::byte> message, std::int64_t exchange, std::span<float> values) override {
     const auto own = values_.of(values.size());
     const auto encoded = message_.of(message.size());
@@ -51,6 +66,7 @@ class ByProcessor final : public compression::Codec {
   ComputeDevice& device_;
   std::unique_ptr<compression::Codec> codec_;
   HostCopy<float> values_;
+  HostCopy<float> memory_;
   HostCopy<std::byte> message_;
 };
 

@@ -54,7 +54,8 @@ class Exchange {
   virtual void bucket_ready(int bucket, const protocol::Push& push) = 0;
   /// The gradient in progress would be dropped (sync::Cancel). Never blocks. Pre: an exchange has begun.
   virtual bool is_cancelled() { return false; }
-  /// The rest of the payload will not come. Instead of the buckets that are not ready.
+  /// The rest of the payload will not come. Instead of the buckets that are not ready. By key: of all
+  /// buckets. Over servers only.
   virtual void withdraw(const protocol::Push&) {}
   /// Waits for `until` while the exchange progresses, and returns how it ended.
   virtual Completion wait_progressing(Pending& until) = 0;

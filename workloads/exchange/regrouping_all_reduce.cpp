@@ -28,7 +28,7 @@ class RegroupingAllReduce final : public RegroupingRounds {
       : RegroupingRounds(roster, data, stop, scaling, context, replica, &repeated->messages(), incarnation),
         plan_(plan),
         counts_({.samples = roster.coordinator().has_value() || data.has_lists() || stop.has_time() ||
-                            scaling.batch != BatchRule::keep,
+                            scaling.batch != BatchRule::keep || plan.may_pass_rounds(),
                  .time = stop.has_time() && !roster.coordinator()},
                 workers_.size()),
         repeated_(std::move(repeated)),

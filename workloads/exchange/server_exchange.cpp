@@ -85,11 +85,10 @@ class ServerExchange final : public Exchange, public MemberExchange {
 
   /// The servers have posted receives for all pieces.
   void withdraw(const protocol::Push& push) override {
-    TANDEM_CHECK(!by_key_, "withdrawn by key");
     push_ = push;
     push_.commit_round = commit_round_;
     is_withdrawn_ = true;
-    for (int bucket = ready_; bucket < replica_.buckets(); ++bucket) send_push(bucket);
+    for (int bucket = ready_; bucket < replica_.buckets() && !by_key_; ++bucket) send_push(bucket);
   }
 
   // Started messages progress during any wait of the worker.

@@ -55,7 +55,12 @@ struct ResolvedExperiment {
   bool rounds_vary() const { return algorithm->steps_per_round(algorithm.options()) == 0; }
   /// All workers take the same steps, with the same batch.
   bool takes_same_steps() const {
-    return !algorithm->timing_driven && !rounds_vary() && !algorithm->varies_batch;
+    return !algorithm->timing_driven && !rounds_vary() && !algorithm->varies_batch && !may_pass_rounds();
+  }
+  /// In each round, a share of the workers takes no step.
+  bool may_pass_rounds() const {
+    constexpr int many = 1'000'000;  // of which no share is rounded to all
+    return algorithm->workers_of_round != nullptr && algorithm->workers_of_round(sync_setting(many)) < many;
   }
   /// No worker can continue with the model of another one.
   bool has_models_of_their_own() const;

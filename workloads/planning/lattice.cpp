@@ -85,7 +85,9 @@ std::int64_t samples_of(const Job& job) {
   double samples = std::numeric_limits<double>::infinity();
   if (stop.rounds > 0)
     samples = static_cast<double>(stop.rounds) * static_cast<double>(job.data().batch()) *
-              static_cast<double>(job.roster().first_workers().size()) * job.exchange().steps_per_round();
+              std::min(static_cast<double>(job.roster().first_workers().size()),
+                       static_cast<double>(job.exchange().workers_of_round())) *
+              job.exchange().steps_per_round();
   if (stop.epochs > 0.0)
     samples = std::min(samples, stop.epochs * static_cast<double>(job.data().info().train_samples));
   return std::llround(samples);

@@ -29,6 +29,8 @@ void check_form(const Job& job) {
     has_no_form("sync.algorithm " + plan.algorithm().name + ", whose decisions depend on the times of steps");
   if (algorithm.steps_per_round(plan.sync_setting().options) == 0)
     has_no_form("sync.algorithm " + plan.algorithm().name + ", whose number of local steps varies");
+  if (plan.may_pass_rounds())
+    has_no_form("sync.algorithm " + plan.algorithm().name + ", where some workers pass a round");
   if (plan.compression() != nullptr) has_no_form("sync.compression");
   if (job.data().from_storage()) has_no_form("data.source storage");
   if (plan.exchanges_by_key()) has_no_form("sync.exchange by-key");

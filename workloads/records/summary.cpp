@@ -11,6 +11,7 @@
 #include <string>
 
 #include "policies/vocabulary/quantile.hpp"
+#include "workloads/experiment/resolved_experiment.hpp"
 #include "workloads/records/cache_rows.hpp"
 #include "workloads/records/costs.hpp"
 #include "workloads/records/csv_columns.hpp"
@@ -66,6 +67,17 @@ std::map<Rank, RankTotals> totals_by_rank(const RunInfo& info, const Journal& jo
     totals.exchanges = step.round + (exchanged ? 1 : 0);
   }
   return ranks;
+}
+
+/// Of a worker on average; a worker may pass the last rounds of all.
+double rounds_of(const RunInfo& info, const std::map<Rank, RankTotals>& totals) {
+  double sum = 0.0, most = 0.0;
+  for (const auto& [rank, of] : totals) {
+    sum += of.exchanges;
+    most = std::max(most, static_cast<double>(of.exchanges));
+  }
+  const bool may_pass = ResolvedExperiment(info.experiment).algorithm->workers_of_round != nullptr;
+  return may_pass ? most : sum / static_cast<double>(totals.size());
 }
 
 std::map<std::string, PhaseTime> phases_of(const RunInfo& info, const Journal& journal) {
@@ -317,7 +329,6 @@ Summary summarise(const RunInfo& info, const Journal& journal, Seconds makespan)
     all.steps += t.steps;
     all.bytes_sent += t.bytes_sent;
     all.bytes_received += t.bytes_received;
-    all.exchanges += t.exchanges;
   }
   const SampleCounts samples = sample_counts(info, journal);
   const auto rate = [&](std::int64_t count) { return static_cast<double>(count) / makespan.count(); };
@@ -330,7 +341,7 @@ Summary summarise(const RunInfo& info, const Journal& journal, Seconds makespan)
                   .pending_samples = samples.pending,
                   .throughput = rate(samples.processed),
                   .steps = all.steps,
-                  .rounds = static_cast<double>(all.exchanges) / static_cast<double>(totals.size()),
+                  .rounds = rounds_of(info, totals),
                   .warmup = {warm_up, "step_time_s and phases exclude the first " + std::to_string(warm_up) +
                                           " steps of each worker; all other figures cover the whole run"},
                   .step_time = time_statistics(durations),

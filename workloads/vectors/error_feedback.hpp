@@ -27,7 +27,7 @@ class ErrorFeedback {
   /// values, becomes the decoded message. Pre: as Codec::encode; all is in the device's memory.
   void encode(Codec& codec, std::span<const float> values, std::int64_t exchange,
               std::span<std::byte> message, std::span<float> sent) {
-    prepare(values.size());
+    prepare(values.size() * static_cast<std::size_t>(codec.memory_vectors()));
     keep_before();
     const bool is_done = codec.encode_with_memory(values, memory_.span(), exchange, message);
     if (!is_done) {
@@ -57,18 +57,19 @@ class ErrorFeedback {
     TANDEM_CHECK(takes_back_ && before_.size() == memory_.size(), "kept", before_.size());
     std::swap(memory_, before_);
   }
+  /// Of a codec with one vector of memory.
   std::span<const float> unsent() const { return memory_.span(); }
-  /// Saves or restores the unsent part of `elements` elements.
-  void serialise(StateArchive& state, const std::string& name, std::size_t elements) {
-    prepare(elements);
+  /// Saves or restores the memory for a codec of `elements` elements with so many vectors of memory.
+  void serialise(StateArchive& state, const std::string& name, std::size_t elements, int vectors) {
+    prepare(elements * static_cast<std::size_t>(vectors));
     serialise_floats(state, name, *device_, memory_.span());
   }
 
  private:
-  void prepare(std::size_t elements) {
-    if (memory_.size() == elements) return;
-    memory_ = FloatArray(*device_, elements);
-    if (takes_back_) before_ = FloatArray(*device_, elements);
+  void prepare(std::size_t floats) {
+    if (memory_.size() == floats) return;
+    memory_ = FloatArray(*device_, floats);
+    if (takes_back_) before_ = FloatArray(*device_, floats);
   }
   void keep_before() {
     if (takes_back_) device_->copy(before_.data(), memory_.data(), memory_.bytes());

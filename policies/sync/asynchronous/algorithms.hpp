@@ -8,6 +8,7 @@ namespace tandem::sync {
 
 Algorithm asp();
 Algorithm ssp();
+Algorithm ssp_cached();
 Algorithm dssp();
 Algorithm dynsgd();
 Algorithm ringmaster();

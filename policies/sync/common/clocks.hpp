@@ -49,6 +49,8 @@ class Clocks {
     TANDEM_CHECK(!active_.empty(), "every worker has left");
     return active_.begin()->second;
   }
+  /// Steps that a worker has completed.
+  std::int64_t clock(int worker) const { return at(worker).clock; }
   /// Steps by which an active worker is ahead of the slowest.
   std::int64_t lead(int worker) const { return at(worker).clock - at(slowest()).clock; }
   /// No active worker has completed more steps.

@@ -12,10 +12,10 @@ namespace tandem::sync {
 
 class LocalStepsWorker : public WorkerPolicy {
  public:
-  /// Exchanges after `steps` local steps, until the server sets another number. `weights`: a choice of
-  /// weights_option().
-  explicit LocalStepsWorker(std::int64_t steps, const std::string& weights = "uniform")
-      : steps_(steps), weight_(weights) {}
+  /// Exchanges after `steps` local steps, until the server sets another number. `weights`, `may_pass`: see
+  /// RoundWeight.
+  explicit LocalStepsWorker(std::int64_t steps, const std::string& weights = "uniform", bool may_pass = false)
+      : steps_(steps), weight_(weights, may_pass) {}
 
   WorkerDecision on_step_done(const StepDone& event) override {
     weight_.add(event);

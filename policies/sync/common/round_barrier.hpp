@@ -94,6 +94,11 @@ class BasicBarrier {
   /// Ends the round: one update, then the new model for every waiting worker, in worker order.
   void release(ServerDecisions& decisions) {
     decisions.emplace_back(Apply{});
+    ++version_;
+    release_without_update(decisions);
+  }
+  /// Ends a round in which nothing was accepted: all waiting workers continue from the model that they have.
+  void release_without_update(ServerDecisions& decisions) {
     std::sort(arrivals_.begin(), arrivals_.end());
     for (const int worker : arrivals_) {
       decisions.emplace_back(Reply{worker});
@@ -104,7 +109,6 @@ class BasicBarrier {
     newcomers_.clear();
     pushes_of_departed_ = 0;
     missing_ = active_count_;
-    ++version_;
   }
 
   /// Errors: ConfigError for a state that is impossible for a barrier.

@@ -28,8 +28,9 @@ inline double weight_of(const std::string& weights, const Push& push) {
 /// its weight.
 class RoundWeight {
  public:
-  /// `weights`: a choice of weights_option().
-  explicit RoundWeight(std::string weights) : weights_(std::move(weights)) {}
+  /// `weights`: a choice of weights_option(). `may_pass`: other workers may pass the round, with weight 0.
+  explicit RoundWeight(std::string weights, bool may_pass = false)
+      : weights_(std::move(weights)), is_stated_(weights_ != "uniform" || may_pass) {}
 
   /// An event that is decided again, because the members have changed, counts once.
   void add(const StepDone& step) {
@@ -40,7 +41,7 @@ class RoundWeight {
   /// Of the change. No weight is stated if all are equal: then none is exchanged.
   Exchange exchange() const {
     Exchange exchange{Payload::change};
-    if (weights_ != "uniform") exchange.weight = weight_of(weights_, samples_, local_steps_);
+    if (is_stated_) exchange.weight = weight_of(weights_, samples_, local_steps_);
     return exchange;
   }
   void serialise(PolicyState& state) {
@@ -50,6 +51,7 @@ class RoundWeight {
 
  private:
   std::string weights_;
+  bool is_stated_;
   int samples_ = 0;
   int local_steps_ = 0;
 };

@@ -1,16 +1,172 @@
-// FedAvg (McMahan et al., AISTATS 2017). Local SGD whose average is weighted by the samples of each worker.
+// FedAvg (McMahan et al., AISTATS 2017, algorithm 1). Local SGD whose average is weighted by the samples of
+// each worker. In each round a random fraction of the workers takes steps, the same at all ranks; the others
+// pass the round. They get its model, too, which the paper sends only to workers that take steps.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "policies/sync/common/entry_parts.hpp"
+#include "policies/sync/common/local_steps_worker.hpp"
+#include "policies/sync/common/push_server.hpp"
+#include "policies/sync/common/round_barrier.hpp"
+#include "policies/sync/common/weights.hpp"
 #include "policies/sync/local_steps/algorithms.hpp"
 #include "policies/sync/local_steps/outer_momentum.hpp"
+#include "policies/vocabulary/rng.hpp"
 
 namespace tandem::sync {
+namespace {
+
+/// Of so many, at least one.
+std::size_t drawn_of(const Options& options, std::size_t workers) {
+  const double share = options.real("fraction") * static_cast<double>(workers);
+  return std::max<std::size_t>(1, static_cast<std::size_t>(std::llround(share)));
+}
+
+int workers_of_round(const Setting& setting) {
+  return static_cast<int>(drawn_of(setting.options, static_cast<std::size_t>(setting.workers)));
+}
+
+bool may_pass(const Setting& setting) { return workers_of_round(setting) < setting.workers; }
+
+class FedAvgWorker final : public LocalStepsWorker {
+ public:
+  FedAvgWorker(const Setting& setting, int worker)
+      : LocalStepsWorker(h_steps(setting.options), setting.options.text("weights"), may_pass(setting)),
+        options_(setting.options),
+        seed_(setting.seed),
+        may_pass_(may_pass(setting)),
+        worker_(worker),
+        members_(static_cast<std::size_t>(setting.workers)) {
+    std::iota(members_.begin(), members_.end(), 0);
+  }
+
+  std::optional<Exchange> passes(const StepBegin& event) override {
+    if (!may_pass_ || event.local_steps > 0) return std::nullopt;
+    if (has_begun_) ++round_;
+    has_begun_ = true;
+    // An exchange that is decided again stays empty.
+    if (passed_ != round_ && is_drawn()) return std::nullopt;
+    passed_ = round_;
+    return Exchange{.payload = Payload::change, .weight = 0.0};
+  }
+  WorkerDecision on_step_done(const StepDone& event) override {
+    has_begun_ = true;
+    return LocalStepsWorker::on_step_done(event);
+  }
+  void on_members(const Members& event) override {
+    members_ = event.workers;
+    round_ = event.round;
+    has_begun_ = false;
+  }
+  void serialise(PolicyState& state) override {
+    LocalStepsWorker::serialise(state);
+    state.list("members", members_);
+    state.value("round", round_);
+    state.value("has_begun", has_begun_);
+    state.value("passed", passed_);
+  }
+
+ private:
+  bool is_drawn() const {
+    std::vector<int> order = members_;
+    Rng::stream(seed_, "fedavg", static_cast<std::uint64_t>(round_)).shuffle(order);
+    const auto drawn = static_cast<std::ptrdiff_t>(drawn_of(options_, order.size()));
+    return std::find(order.begin(), order.begin() + drawn, worker_) != order.begin() + drawn;
+  }
+
+  Options options_;
+  std::uint64_t seed_;
+  bool may_pass_;
+  int worker_;
+  std::vector<int> members_;  ///< among whom each round draws
+  int round_ = 0;             ///< in progress, or the next one
+  bool has_begun_ = false;    ///< the round is in progress
+  int passed_ = -1;           ///< the last round that this worker has passed
+};
+
+/// An AveragingServer for rounds that workers may pass.
+class FedAvgServer final : public PushServer {
+ public:
+  explicit FedAvgServer(const Setting& setting)
+      : barrier_(setting.workers),
+        weights_(setting.options.text("weights")),
+        accepted_(static_cast<std::size_t>(setting.workers), false) {}
+
+  void on_push(const Push& event, ServerDecisions& decisions) override {
+    if (barrier_.is_late(event.version)) return barrier_.drop_late(event, decisions);
+    if (event.cancelled)
+      decisions.emplace_back(Discard{event.worker});
+    else
+      accept(event, decisions);
+    barrier_.arrive(event.worker);
+    end_round_if_complete(decisions);
+  }
+  void on_left(const Left& event, ServerDecisions& decisions) override {
+    const auto worker = static_cast<std::size_t>(event.worker);
+    const bool is_dropped = barrier_.leave(event.worker, event.drops) && accepted_[worker];
+    if (is_dropped) {
+      decisions.emplace_back(Discard{event.worker});
+      accepted_[worker] = false;
+    }
+    end_round_if_complete(decisions);
+  }
+  void on_joined(const Joined& event, ServerDecisions&) override {
+    barrier_.join(event.worker, event.version);
+  }
+  void serialise(PolicyState& state) override {
+    barrier_.serialise(state);
+    state.flags("accepted", accepted_);
+  }
+
+ private:
+  void accept(const Push& event, ServerDecisions& decisions) {
+    decisions.emplace_back(Accept{event.worker, weight_of(weights_, event)});
+    accepted_[static_cast<std::size_t>(event.worker)] = true;
+  }
+  /// All who were drawn may have left.
+  void end_round_if_complete(ServerDecisions& decisions) {
+    if (!barrier_.complete()) return;
+    if (std::find(accepted_.begin(), accepted_.end(), true) == accepted_.end())
+      return barrier_.release_without_update(decisions);
+    barrier_.release(decisions);
+    accepted_.assign(accepted_.size(), false);
+  }
+
+  Barrier barrier_;
+  std::string weights_;
+  std::vector<bool> accepted_;  ///< by slot: a push of it is part of the next update
+};
+
+std::vector<OptionSpec> options_of_fedavg() {
+  std::vector<OptionSpec> options =
+      outer_options({.h = 4, .rate = 1.0, .momentum = 0.0, .nesterov = false, .weights = "samples"});
+  options.push_back({.name = "fraction",
+                     .summary = "C: share of the workers that take steps in a round, drawn anew for each, at "
+                                "least one worker; the others are idle",
+                     .default_value = 1.0,
+                     .minimum = 0.0,
+                     .maximum = 1.0});
+  return options;
+}
+
+}  // namespace
 
 Algorithm fedavg() {
+  Factory make = changes_every_h_steps(outer_update);
+  make.make_worker = make_worker<FedAvgWorker>;
+  make.make_server = make_server<FedAvgServer>;
+  make.workers_of_round = workers_of_round;
+  make.membership.how += "; over servers a round draws among all slots";
   return {.name = "fedavg",
-          .summary = "like local-sgd, with an average weighted by samples and an optional outer optimiser",
+          .summary =
+              "like local-sgd, with an average weighted by samples, an optional outer optimiser, and "
+              "rounds of a part of the workers",
           .paper = "McMahan et al., AISTATS 2017",
-          .options =
-              outer_options({.h = 4, .rate = 1.0, .momentum = 0.0, .nesterov = false, .weights = "samples"}),
-          .make = changes_every_h_steps(outer_update)};
+          .options = options_of_fedavg(),
+          .make = std::move(make)};
 }
 
 }  // namespace tandem::sync

@@ -195,6 +195,9 @@ TEST(CompressionLengths, AreThoseOfTheTable) {
       {"top-k", {{"ratio", 0.01}}, vector, 8 * 10},
       {"top-k", {{"ratio", 0.0001}}, vector, 8},
       {"top-k", {{"ratio", 1.0}}, vector, 8 * 1000},
+      {"dgc", {}, vector, 8},
+      {"dgc", {{"ratio", 0.01}}, vector, 8 * 10},
+      {"dgc", {{"warm_up", std::int64_t{8}}}, vector, 4 + 8 * 250},  // the longest
       {"random-k", {{"ratio", 0.01}}, vector, 4 * 10},
       {"sign", {}, vector, 1000 / 8 + 4},
       {"sign", {}, {{1, 9}}, 2 + 4},

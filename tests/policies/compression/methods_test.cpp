@@ -7,6 +7,8 @@
 #include <functional>
 
 #include "tests/policies/compression/stretches.hpp"
+#include "workloads/vectors/compute_device.hpp"
+#include "workloads/vectors/error_feedback.hpp"
 
 namespace tandem::compression {
 namespace TANDEM_FILE {
@@ -24,6 +26,93 @@ TEST(TopK, OfAllElementsIsExact) {
   Rng random(1);
   const auto values = random_values(999, random);
   EXPECT_EQ(sent(*make("top-k", {{1, 999}}, {{"ratio", 1.0}}), values), values);
+}
+
+/// A worker's messages, with their memory.
+class DgcSender {
+ public:
+  explicit DgcSender(std::int64_t elements, const Given& options, bool takes_back = false)
+      : codec_(make("dgc", {{1, elements}}, options)), feedback_(host_device(), takes_back) {}
+  Values sent(const Values& values, std::int64_t exchange = 0) {
+    message_.assign(static_cast<std::size_t>(codec_->message_bytes()), std::byte{});
+    Values sent(values.size());
+    feedback_.encode(*codec_, values, exchange, message_, sent);
+    return sent;
+  }
+  std::int64_t bytes() const { return codec_->bytes_of(message_); }
+  void take_back() { feedback_.take_back(); }
+
+ private:
+  std::unique_ptr<Codec> codec_;
+  ErrorFeedback feedback_;
+  std::vector<std::byte> message_;
+};
+
+/// Of one element in four. Velocities are 1 2 0 0, then 1.5 0 0 0 because the second was sent, 0 1 3 0, and
+/// 0 0.5 0 0.
+TEST(Dgc, SendsTheLargestSumOfVelocities) {
+  DgcSender worker(4, {{"ratio", 0.25}, {"momentum", 0.5}});
+  EXPECT_EQ(worker.sent({1, 2, 0, 0}), (Values{0, 2, 0, 0}));
+  EXPECT_EQ(worker.sent({1, 0, 0, 0}), (Values{2.5F, 0, 0, 0}));
+  EXPECT_EQ(worker.sent({0, 1, 3, 0}), (Values{0, 0, 3, 0}));
+  EXPECT_EQ(worker.sent({0, 0, 0, 0}), (Values{0, 1.5F, 0, 0}));
+}
+
+/// The second element was sent in the first message, and would be again in the third: 1 + 0.5.
+TEST(Dgc, WithoutMaskingWhatWasSentKeepsItsMomentum) {
+  DgcSender worker(4, {{"ratio", 0.25}, {"momentum", 0.5}, {"masking", false}});
+  EXPECT_EQ(worker.sent({1, 2, 0, 0}), (Values{0, 2, 0, 0}));
+  EXPECT_EQ(worker.sent({1, 0, 0, 0}), (Values{2.5F, 0, 0, 0}));
+  EXPECT_EQ(worker.sent({0, 0, 0, 0}), (Values{0, 1.5F, 0, 0}));
+}
+
+TEST(Dgc, WithoutMomentumIsTopK) {
+  Rng random(21);
+  DgcSender worker(200, {{"ratio", 0.05}, {"momentum", 0.0}});
+  const auto codec = make("top-k", {{1, 200}}, {{"ratio", 0.05}});
+  ErrorFeedback feedback(host_device());
+  for (int exchange = 0; exchange < 20; ++exchange) {
+    const auto values = random_values(200, random);
+    std::vector<std::byte> message(static_cast<std::size_t>(codec->message_bytes()));
+    Values expected(values.size());
+    feedback.encode(*codec, values, exchange, message, expected);
+    EXPECT_EQ(worker.sent(values, exchange), expected);
+  }
+}
+
+TEST(Dgc, TakesBackVelocitiesToo) {
+  Rng random(22);
+  DgcSender worker(200, {{"ratio", 0.05}}, true), undisturbed(200, {{"ratio", 0.05}}, true);
+  for (int exchange = 0; exchange < 5; ++exchange) {
+    const auto values = random_values(200, random);
+    worker.sent(random_values(200, random), exchange);
+    worker.take_back();
+    EXPECT_EQ(worker.sent(values, exchange), undisturbed.sent(values, exchange));
+  }
+}
+
+/// Quarters of two updates each, of 1,000 elements; the upper half of a number counts repetitions.
+TEST(Dgc, WarmsUp) {
+  DgcSender worker(1000, {{"warm_up", std::int64_t{8}}});
+  const Values ones(1000, 1.0F);
+  const std::vector<std::int64_t> counts = {250, 250, 63, 63, 16, 16, 4, 4, 1, 1};
+  for (std::size_t update = 0; update < counts.size(); ++update) {
+    worker.sent(ones, static_cast<std::int64_t>(update) + (std::int64_t{3} << 32));
+    EXPECT_EQ(worker.bytes(), 4 + 8 * counts[update]) << update;
+  }
+}
+
+/// A server's means have the momentum of the workers' pushes already.
+TEST(Dgc, RepliesHaveNoMomentum) {
+  const auto codec =
+      catalog().find("dgc").make.make({.stretch = stretch_with({{1, 4}}),
+                                       .options = options_of("dgc", {{"ratio", 0.25}, {"masking", false}}),
+                                       .is_reply = true});
+  std::vector<float> memory(8);
+  std::vector<std::byte> message(8);
+  for (int exchange = 0; exchange < 2; ++exchange)
+    codec->encode_with_memory(Values{1, 0, 0, 0}, memory, exchange, message);
+  EXPECT_EQ(decoded(*codec, message, 4), (Values{1, 0, 0, 0}));
 }
 
 TEST(RandomK, OfAllElementsIsExact) {

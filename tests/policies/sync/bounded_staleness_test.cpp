@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <map>
+#include <string>
+#include <vector>
 
 #include "policies/sync/policy.hpp"
 #include "tests/support/policy_run.hpp"
@@ -74,6 +77,52 @@ TEST(Ssp, InTheLongRunAllWorkersRunAtThePaceOfTheSlowest) {
     PolicyRun run("ssp", {1.0, 4.0, 2.0}, {{"staleness", staleness}});
     run.run_updates(3 * 100 + 2 * static_cast<int>(staleness));
     EXPECT_DOUBLE_EQ(run.now(), 400.0);
+  }
+}
+
+/// Equal workers push in their order. As the last one of three has done step c, all have, and its copy lasts
+/// for s + 1 steps: it gets a model after every (s + 1)th step. At the pushes of the others the slowest is
+/// one step behind, so that each copy but the first lasts for s steps.
+TEST(SspCached, EqualWorkersGetAModelWhenTheirCopyIsTooOld) {
+  constexpr int steps = 60;
+  for (const std::int64_t staleness : {1, 2, 3, 7}) {
+    PolicyRun run("ssp-cached", {1.0, 1.0, 1.0}, {{"staleness", staleness}});
+    run.run_updates(3 * steps);
+    EXPECT_DOUBLE_EQ(run.now(), steps) << "nobody waits";
+    std::map<std::string, std::int64_t> models;
+    for (const auto& line : run.log())
+      for (const auto& decision : decisions_of(line))
+        if (decision[0] == "reply" && decision.back() != "cached") ++models[decision[1]];
+    const std::int64_t period = staleness + 1;
+    EXPECT_EQ(models["0"], 1 + (steps - period) / staleness) << staleness;
+    EXPECT_EQ(models["1"], 1 + (steps - period) / staleness) << staleness;
+    EXPECT_EQ(models["2"], steps / period) << staleness;
+  }
+}
+
+/// Whatever the speeds, a worker starts a step on a copy with all updates that the bound asks for, and waits
+/// when and as long as in ssp.
+TEST(SspCached, CopiesAreWithinTheBound) {
+  for (const auto seed : testing::seeds(40)) {
+    TANDEM_TRACE_SEED(seed);
+    Rng random = Rng::stream(seed, "cached");
+    const auto durations = random_durations(random);
+    const auto staleness = static_cast<std::int64_t>(random.below(6));
+    PolicyRun run("ssp-cached", durations, {{"staleness", staleness}}, Rng::stream(seed, "steps"));
+    PolicyRun ssp("ssp", durations, {{"staleness", staleness}}, Rng::stream(seed, "steps"));
+    run.run_updates(300);
+    ssp.run_updates(300);
+    EXPECT_EQ(releases(run), releases(ssp));
+    std::vector<std::int64_t> clocks(durations.size()), copies(durations.size());
+    for (const auto& line : run.log()) {
+      ++clocks.at(static_cast<std::size_t>(std::get<Push>(parse_server_event(line.event)).worker));
+      for (const auto& decision : decisions_of(line)) {
+        if (decision[0] != "reply") continue;
+        const auto worker = std::stoul(decision[1]);
+        if (decision.back() != "cached") copies.at(worker) = *std::ranges::min_element(clocks);
+        EXPECT_LE(clocks.at(worker) - copies.at(worker), staleness);
+      }
+    }
   }
 }
 

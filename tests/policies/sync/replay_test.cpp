@@ -162,6 +162,9 @@ TEST(WorkerEvents, DecisionsAtTheBeginningOfAStepAreOneText) {
             "exchange model members=0,2");
   EXPECT_EQ(to_text(StepBeginDecision{{}, true}), "continue; report");
   EXPECT_EQ(to_text(StepBeginDecision{{}, true, true}), "continue; report and wait");
+  EXPECT_EQ(to_text(StepBeginDecision{.exchange = Exchange{.payload = Payload::change, .weight = 0.0},
+                                      .passes = true}),
+            "exchange change weight=0; pass");
 }
 
 class ServerReplay : public ::testing::TestWithParam<std::string> {};

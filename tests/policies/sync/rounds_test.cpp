@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -44,6 +46,30 @@ TEST(FedAvg, IsTheMeanByDefault) {
   EXPECT_EQ(rule.momentum, 0.0);
   expect_same_log({"fedavg", {{"h", std::int64_t{5}}}},
                   {"local-sgd", {{"h", std::int64_t{5}}, {"weights", std::string("samples")}}});
+}
+
+/// A round lasts as long as the step of the slowest worker that was drawn. Of 500 rounds, each of five
+/// workers takes part in 200, and with 4 deviations of sqrt(500 0.4 0.6) in 156 to 244.
+TEST(FedAvg, DrawsAFractionForEachRound) {
+  constexpr int rounds = 500;
+  PolicyRun run("fedavg", {1.0, 1.0, 1.0, 1.0, 10.0}, {{"h", std::int64_t{1}}, {"fraction", 0.4}});
+  run.run_updates(rounds);
+  std::map<std::string, int> parts;
+  int accepted = 0;
+  for (const auto& line : run.log())
+    for (const auto& decision : testing::decisions_of(line)) {
+      if (decision[0] == "accept") {
+        ++parts[decision[1]];
+        ++accepted;
+      }
+      if (decision[0] == "apply") {
+        EXPECT_EQ(accepted, 2);
+        accepted = 0;
+      }
+    }
+  ASSERT_EQ(parts.size(), 5U);
+  for (const auto& [worker, count] : parts) EXPECT_NEAR(count, 200, 44) << worker;
+  EXPECT_DOUBLE_EQ(run.now(), rounds + 9.0 * parts.at("4"));
 }
 
 TEST(DiLoCo, TakesThePapersOuterOptimiser) {

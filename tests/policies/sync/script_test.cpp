@@ -89,13 +89,16 @@ class Player {
   void note_versions(const ServerDecisions& decisions) {
     for (const auto& decision : decisions) {
       if (std::holds_alternative<Apply>(decision)) ++version_;
-      if (const auto* reply = std::get_if<Reply>(&decision))
+      const auto* reply = std::get_if<Reply>(&decision);
+      if (reply != nullptr && !reply->keeps_model)
         versions_.at(static_cast<std::size_t>(reply->worker)) = version_;
     }
   }
 
   std::string began(int worker) {
-    const auto exchange = workers_.at(static_cast<std::size_t>(worker))->on_step_begin({0});
+    WorkerPolicy& policy = *workers_.at(static_cast<std::size_t>(worker));
+    if (policy.passes({0})) return "pass";
+    const auto exchange = policy.on_step_begin({0});
     return exchange ? to_text(WorkerDecision(*exchange)) : "local";
   }
 

@@ -381,7 +381,7 @@ TEST_P(DeviceCodecTest, CodecsWithoutFusedErrorFeedbackChangeNothing) {
   for (const auto& entry : compression::catalog().entries()) {
     if (entry.make.make == nullptr || entry.name == "top-k") continue;
     const auto codec = device().make_codec(entry.name, setting_of({entry.name, {}}, shapes));
-    if (!codec) continue;
+    if (!codec || codec->memory_vectors() > 1) continue;
     SCOPED_TRACE(entry.name);
     const Guarded<float> values(device(), std::vector<float>(120, 1.5F));
     Guarded<float> unsent(device(), std::vector<float>(120, -0.25F));

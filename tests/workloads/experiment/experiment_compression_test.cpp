@@ -53,7 +53,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "lab.yaml:3: key 'sync.compression_options' of sign: unknown option 'rank'"},
         Refusal{"UnknownName", minimal + "sync: {compression: topk}\n",
                 "lab.yaml:3: key 'sync.compression': expected a compression (none | fp16 | bf16 | top-k | "
-                "random-k | sign | one-bit | qsgd | terngrad | two-bit | power-sgd | lossless), found "
+                "dgc | random-k | sign | one-bit | qsgd | terngrad | two-bit | power-sgd | lossless), found "
                 "'topk'; did you "
                 "mean 'top-k'?"},
         Refusal{"OverPeers",

@@ -44,6 +44,10 @@ bool may_err_widely(All all) {
   return method != nullptr && method(all.chosen.compression.options());
 }
 
+bool varies_lengths(All all) {
+  return compression::have_lengths(all.chosen.compression.make(), all.chosen.compression.options());
+}
+
 std::vector<Limit> of_models() {
   const auto has_tensors = [](All all) { return !all.experiment.workload.synthetic_tensors.empty(); };
   const auto has_measured_buckets = [](All all) { return !all.experiment.workload.measured_buckets.empty(); };
@@ -224,7 +228,8 @@ std::vector<Limit> of_exchanges() {
         {"sync.compress_replies", "false",
          "sync.compress_replies=true sync.compression=top-k sync.exchange=by-key",
          [](All all) {
-           return compresses_replies(all) && all.chosen.compresses() && exchanges_by_key(all);
+           return compresses_replies(all) && all.chosen.compresses() &&
+                  (exchanges_by_key(all) || all.chosen.algorithm->keeps_models);
          }}}},
       {Kind::unused,
        "sync.exchange is by-key: the bucket of the first layers is exchanged last, so forward would wait for "
@@ -251,21 +256,17 @@ std::vector<Limit> of_compressions() {
                   all.experiment.optimizer.update_at == UpdateSide::server;
          }}}},
       {Kind::value,
-       "messages of lossless have lengths of their own, which are counted when all have arrived",
+       "messages of {compression} have lengths of their own, which are counted when all have arrived",
        {{"sync.overlap", "none or backward",
          "sync.compress_replies=true sync.compression=lossless sync.overlap=both",
          [](All all) {
-           return compresses_replies(all) && all.experiment.sync.overlaps_forward() &&
-                  all.chosen.compression->sharing == compression::Sharing::none;
+           return compresses_replies(all) && all.experiment.sync.overlaps_forward() && varies_lengths(all);
          }}}},
       {Kind::value,
-       "messages of lossless have lengths of their own, and an all-reduce takes equal ones",
-       {{"sync.compression", "another one, or sync.over server",
+       "messages of {compression} have lengths of their own, and an all-reduce takes equal ones",
+       {{"sync.compression", "another one, sync.over server, or of dgc option warm_up 0",
          "sync.compression=lossless sync.over=all-reduce",
-         [](All all) {
-           return all.is_over(Route::all_reduce) &&
-                  all.chosen.compression->sharing == compression::Sharing::none;
-         }}}},
+         [](All all) { return all.is_over(Route::all_reduce) && varies_lengths(all); }}}},
       {Kind::unsupported,
        "workers of {algorithm} exchange whole models, not gradients or changes",
        {{"sync.compression", "none", "sync.compression=top-k sync.algorithm=d-psgd sync.over=peers",

@@ -44,6 +44,14 @@ const std::vector<Limit>& limits_that_warn() {
            return all.is_real() && rounds > 0 && all.experiment.evaluate_every > rounds;
          }}}},
       {Kind::value,
+       "dgc sends velocities (sync.compression_options.momentum), to which the optimiser would add another "
+       "momentum",
+       {{"optimizer.momentum", "0", "sync.compression=dgc optimizer.momentum=0.9",
+         [](All all) {
+           return all.experiment.sync.compression == "dgc" && all.experiment.optimizer.momentum > 0.0 &&
+                  all.chosen.compression.options().real("momentum") > 0.0;
+         }}}},
+      {Kind::value,
        "a number without a unit is in seconds",
        {{"workload.measured_step", "at most 60 s", "workload.measured_step=180 workload.math=modelled",
          [](All all) { return all.experiment.workload.measured_step > Seconds(60); }}}},

@@ -107,7 +107,8 @@ double ExchangePlan::rounds_until_stop(const Experiment& experiment, std::int64_
   if (stop.epochs > 0.0) {
     const double samples = stop.epochs * static_cast<double>(train_samples);
     const std::int64_t first = workers - std::ssize(experiment.placement.spares);
-    const double batch = static_cast<double>(sync_setting_.batch * first);
+    const std::int64_t taking = std::min<std::int64_t>(first, workers_of_round());
+    const double batch = static_cast<double>(sync_setting_.batch * taking);
     const double of_epochs = std::ceil(samples / (batch * steps_per_round()));
     rounds = rounds > 0.0 ? std::min(rounds, of_epochs) : of_epochs;
   }

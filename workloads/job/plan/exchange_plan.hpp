@@ -44,6 +44,13 @@ class ExchangePlan {
     const auto& make = algorithm_->make;
     return route() == sync::Route::server && make.cancels != nullptr && make.cancels(sync_setting_.options);
   }
+  /// Workers that take steps in a round; at least one.
+  int workers_of_round() const {
+    const auto& make = algorithm_->make;
+    return make.workers_of_round == nullptr ? sync_setting_.workers : make.workers_of_round(sync_setting_);
+  }
+  /// In each round, some workers take no step.
+  bool may_pass_rounds() const { return workers_of_round() < sync_setting_.workers; }
   /// The batch of a worker may change during the job.
   bool varies_batch() const { return algorithm_->make.varies_batch || deals_batches_; }
   /// All workers finish the same rounds, whatever their speed. This includes workers that update their own
@@ -99,10 +106,12 @@ class ExchangePlan {
     return route() == sync::Route::server && sync_.pull == ServerPull::requested;
   }
   /// Over a server: a reply brings the model only if its version is not the one with which the worker
-  /// pushed. Workers that push gradients do not change their copies. A copy's running statistics belong to
+  /// pushed. Workers that push gradients do not change their copies, and others do where a reply lets them
+  /// keep their own. A copy's running statistics belong to
   /// the worker until the next version. By key, the number of a version says nothing about each bucket.
   bool replies_omit_known_models() const {
-    return servers_hold_model() && payload() == sync::Payload::gradient && !exchanges_by_key();
+    return servers_hold_model() && !exchanges_by_key() &&
+           (payload() == sync::Payload::gradient || algorithm_->make.keeps_models);
   }
   /// Over a server: workers exchange one bucket after the other.
   bool exchanges_by_key() const {

@@ -56,7 +56,7 @@ Job::Parts::Parts(JobSpec given)
       devices(spec, roster, replica.description, exchange),
       checkpoints(plan_checkpoints(spec, chosen, roster, exchange)),
       stop(spec.experiment.stop, data.info().train_samples,
-           data.has_lists() && !roster.steward() && !shares_uneven_batches(spec.experiment)) {}
+           data.has_lists() && !roster.steward() && !takes_uneven_samples(spec.experiment, exchange)) {}
 
 Job::Job(JobSpec spec) : parts_(std::make_unique<Parts>(std::move(spec))) {
   // The platform's hosts may have lifetimes that are none.

@@ -20,9 +20,10 @@ double rate_factor_of(const Job& job) {
                                static_cast<int>(job.roster().workers().size()));
 }
 
-bool shares_uneven_batches(const Experiment& experiment) {
-  return launches_again(experiment.continuation()) && experiment.recovery.batch == BatchRule::global &&
-         experiment.sync.over == sync::Route::all_reduce;
+bool takes_uneven_samples(const Experiment& experiment, const ExchangePlan& plan) {
+  return plan.may_pass_rounds() ||
+         (launches_again(experiment.continuation()) && experiment.recovery.batch == BatchRule::global &&
+          experiment.sync.over == sync::Route::all_reduce);
 }
 
 std::vector<int> batches_of(const Job& job) {

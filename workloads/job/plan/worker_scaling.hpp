@@ -13,9 +13,9 @@ namespace tandem {
 recovery::WorkerScaling scaling_of(const Job& job);
 /// Factor on the learning rate (recovery.scale_rate); 1: the job has all of its workers.
 double rate_factor_of(const Job& job);
-/// Workers that sum over an all-reduce may take different numbers of samples in a round. They then count the
-/// samples of all (recovery.batch).
-bool shares_uneven_batches(const Experiment& experiment);
+/// Workers may take different numbers of samples in a round (recovery.batch over an all-reduce, or rounds
+/// that some pass). The samples of all are then counted, and end the job.
+bool takes_uneven_samples(const Experiment& experiment, const ExchangePlan& plan);
 /// Samples per step of each worker of this launch (recovery.batch), at least 1.
 std::vector<int> batches_of(const Job& job);
 /// The same of one. `worker`: its index.

@@ -54,6 +54,11 @@ KeyCosts no_costs() { return KeyCosts(std::vector<KeyCosts::Key>()); }
 /// Threads of their own, besides the one that decides, work on pushes and replies.
 bool has_threads(const Job& job, Rank rank) { return threads_of(job, rank) > 1; }
 
+/// Of the model that the worker has after the reply. `newest`: of the server's.
+int version_after(const sync::Reply& decision, const ReplySender& replies, int newest) {
+  return decision.keeps_model ? replies.version(decision.worker) : newest;
+}
+
 bool are_updates_rounds(const Job& job) {
   return job.roster().steward() && job.exchange().algorithm().make.membership.rounds_are_updates;
 }
@@ -155,8 +160,8 @@ void ParameterServer::handle(const WorkerLines::Pushed& event) {
   if (key_ == 0) model_.pushes().note_push(event.worker, event.push.version);
   if (is_last_key()) return on_push(event.worker, event.push, event.is_withdrawn);
   // Each key has its own round, with the decisions of a whole push. Only the last key counts as one.
-  do_stated_work(costs_.of_push(key_));
-  decide_about_key(event_of(event.worker, event.push));
+  if (!event.is_withdrawn) do_stated_work(costs_.of_push(key_));
+  decide_about_key(event_of(event.worker, event.push, event.is_withdrawn));
 }
 
 void ParameterServer::handle(const WorkerLines::Reported& event) {
@@ -245,7 +250,7 @@ void ParameterServer::carry_out(const sync::ServerDecisions& decisions) {
     if (const auto* to = std::get_if<sync::Reply>(&decision)) reply(*to);
     if (const auto* to = std::get_if<sync::AnswerReport>(&decision)) lines_.answer(to->worker, to->ready);
     if (const auto* late = std::get_if<sync::Discard>(&decision))
-      updates_.discard(late->worker, !members_.is_present(late->worker));
+      updates_.discard(late->worker, !members_.is_present(late->worker), is_last_key());
   }
 }
 
@@ -278,8 +283,9 @@ void ParameterServer::reply(const sync::Reply& decision) {
   if (!members_.is_present(worker)) return;
   updates_.make_room(worker);
   lines_.listen(worker);
-  if (lines_.replies().brings_model(worker, progress_.version()))
-    lines_.set_reply(worker, updates_.hand_out(worker, progress_.version()));
+  const int version = version_after(decision, lines_.replies(), progress_.version());
+  if (lines_.replies().brings_model(worker, version))
+    lines_.set_reply(worker, updates_.hand_out(worker, version));
   if (!is_last_key()) {
     do_stated_work(costs_.of_reply(key_));
     return lines_.reply(worker, std::nullopt);
@@ -296,7 +302,7 @@ protocol::Reply ParameterServer::note_of_reply(const sync::Reply& decision) cons
   const bool is_dropped = updates_.is_dropped(decision.worker);
   // Over an all-reduce, also this worker was part of the last round, and ends when the others do.
   const bool is_late = is_dropped && !gets_pushes_;
-  return {.version = progress_.version(),
+  return {.version = version_after(decision, lines_.replies(), progress_.version()),
           .batch = members_.batch(decision.worker).value_or(decision.batch),
           .local_steps = decision.local_steps,
           .stops = (is_late ? progress_.has_stopped() : progress_.is_stopping()) && is_coordinator_,

@@ -17,7 +17,7 @@ void ServerUpdates::accept(const sync::Accept& decision, bool is_last_key) {
   if (is_last_key) accepted_.push_back({decision.worker, pushes_.at(index(decision.worker)).push});
 }
 
-void ServerUpdates::discard(int worker, bool is_gone) {
+void ServerUpdates::discard(int worker, bool is_gone, bool is_last_key) {
   Pushed& last = pushes_.at(index(worker));
   last.is_dropped = true;
   // No push of an earlier worker in its slot remains, since these were dropped, too.
@@ -25,7 +25,7 @@ void ServerUpdates::discard(int worker, bool is_gone) {
     model_.pushes().drop(worker);
     std::erase_if(accepted_, [worker](const Accepted& one) { return one.worker == worker; });
   }
-  if (setting_.records) journal_.dropped_samples += last.push.samples;
+  if (setting_.records && is_last_key) journal_.dropped_samples += last.push.samples;
 }
 
 void ServerUpdates::compute(const Work& work, Kernel kernel) {

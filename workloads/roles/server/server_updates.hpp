@@ -43,7 +43,7 @@ class ServerUpdates {
 
   void accept(const sync::Accept& decision, bool is_last_key);
   /// The push stays in its slot until the next one overwrites it. `is_gone`: the worker.
-  void discard(int worker, bool is_gone);
+  void discard(int worker, bool is_gone, bool is_last_key);
   /// `version`: of the model, before the update.
   void apply(double scale, double rate_factor, std::int64_t round, int version, bool is_last_key);
   /// Called before the worker's next push overwrites its slot.

@@ -33,8 +33,8 @@ std::unique_ptr<Exchange> make_exchange(const Job& job, Context& context, Replic
     case sync::Route::server:
       return make_server_exchange(roster, plan, job.data(), context, replica);
     case sync::Route::all_reduce:
-      return make_all_reduce_exchange(roster, plan, job.stop(), shares_uneven_batches(job.spec().experiment),
-                                      context, replica);
+      return make_all_reduce_exchange(roster, plan, job.stop(),
+                                      takes_uneven_samples(job.spec().experiment, plan), context, replica);
     case sync::Route::peers:
       break;
   }
@@ -69,7 +69,7 @@ Worker::Worker(const Job& job, Context& context, Journal& journal, int index, in
       queues_backward_(!context.device().is_host() && !plan_.overlaps_forward()),
       keeps_losses_(job.data().needs_losses() || job.records_losses()),
       records_losses_(job.records_losses()),
-      epochs_(job.roster().steward() || shares_uneven_batches(job.spec().experiment)
+      epochs_(job.roster().steward() || takes_uneven_samples(job.spec().experiment, plan_)
                   ? 0.0
                   : job.spec().experiment.stop.epochs) {
   replica_.set_rate_factor(rate_factor_of(job));
@@ -106,6 +106,11 @@ void Worker::run() {
   if (job_.is_restarted()) begin_after_restart();
   checkpointing_.commits().start(checkpointing_.round());
   while (!ends_.now) step();
+  // Of rounds that it passed after its last step.
+  if (!journal_.steps.empty()) {
+    journal_.steps.back().bytes_sent += record_.bytes_sent;
+    journal_.steps.back().bytes_received += record_.bytes_received;
+  }
   batches_.drop_next(progress_.batch(), progress_.step());
   checkpointing_.note_end();
   exchange_->leave();
@@ -142,10 +147,13 @@ void Worker::step() {
   record_ = {.rank = context_.rank(),
              .step = progress_.step(),
              .round = progress_.round(),
-             .version = progress_.version()};
+             .version = progress_.version(),
+             .bytes_sent = record_.bytes_sent,
+             .bytes_received = record_.bytes_received};
   record_.start = phase_start_ = context_.now();
   const UpdateTime began{progress_.round(), progress_.local_steps()};
-  const auto [during, reports, waits] = decisions_.step_begins({progress_.local_steps()});
+  const auto [during, reports, waits, passes] = decisions_.step_begins({progress_.local_steps()});
+  if (passes) return pass(*during);
   if (during) {
     if (!plan_.overlaps_forward()) exchange_->begin(*during);
     end_phase(Phase::exchange);
@@ -172,15 +180,37 @@ void Worker::step() {
   if (steps_itself && !skips_step_) update(began);
   await_launches(launched);
   if (!during) decide();
+  end_step(true);
+}
+
+/// A round in which this worker takes no step: it waits for the others, and gets their model.
+void Worker::pass(const sync::Exchange& exchange) {
+  step_duration_ = Seconds(0);
+  if (plan_.route() == sync::Route::server) {
+    checkpointing_.commits().hear_warnings();
+    exchange_->begin(exchange);
+    batches_.note_exchange(true);
+    exchange_->withdraw(push_so_far());
+    finish_exchange(exchange.payload);
+  } else {
+    exchange_after_step(exchange);
+  }
+  end_step(false);
+}
+
+/// What follows a step, or a round without one.
+void Worker::end_step(bool is_taken) {
   // Every worker ends after its part of the epochs' lists, when its round is complete.
   if (progress_.local_steps() == 0 && epochs_ > 0 && batches_.has_trained(epochs_, progress_.samples_taken()))
     ends_.now = true;
   if (checkpointing_.ends_with_commit(ends_)) end_job();
   const bool commits = checkpointing_.is_commit_due();
   deferred_.end_step(checkpointing_.round(), ends_.now || commits);
-  journal_.steps.push_back(record_);
-  has_gradient_ = false;
-  progress_.end_step();
+  if (is_taken) {
+    journal_.steps.push_back(std::exchange(record_, {}));
+    has_gradient_ = false;
+    progress_.end_step();
+  }
   if (checkpointing_.is_reached_after_step(ends_, commits)) end_job();
 }
 

@@ -51,6 +51,8 @@ class Worker {
   bool joins() const;
   void join();
   void step();
+  void pass(const sync::Exchange& exchange);
+  void end_step(bool is_taken);
   void load();
   Pending begin_launches();
   void forward();
@@ -98,7 +100,7 @@ class Worker {
   /// workers.
   double epochs_;
 
-  StepRecord record_;  ///< of the step in progress
+  StepRecord record_;  ///< of the step in progress, with the bytes of rounds that were passed before it
   Seconds phase_start_;
   bool has_gradient_ = false;  ///< of the step in progress
   Pending first_pass_;         ///< of backward, if it is queued already

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iostream>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -276,6 +277,9 @@ INSTANTIATE_TEST_SUITE_P(LongRoutes, GrowingJobs,
 
 class ShippedGrowth : public DepartureJobs {
  protected:
+  /// Share of the cores: boards compete for them, too.
+  static constexpr double disturbing_load = 0.2;
+
   /// In the shipped experiment two more of four equal boards come up after 6 s.
   void expect_growth(const std::string& command, const std::string& variant) const {
     SCOPED_TRACE(variant);
@@ -284,13 +288,18 @@ class ShippedGrowth : public DepartureJobs {
         succeeds(command + " '" + source_folder() + "/workloads/experiments/growing.yaml' --variant " +
                  variant + " --set workload.math=modelled --set evaluate_every=0 --out " + out);
     expect_in("4 workers, learning rate x 2.00: ", printed);
-    const auto& times = results(out).summary.membership.value().by_workers;
+    const Results found = results(out);
+    const auto& times = found.summary.membership.value().by_workers;
     ASSERT_EQ(times.size(), 2U);
     EXPECT_NEAR(times[0].time.count(), 6.0, 0.1);
+    if (found.summary.other_load > disturbing_load) {
+      std::cout << "not judged, because other programs used this machine: " << out << '\n';
+      return;
+    }
     const double before = static_cast<double>(times[0].samples) / times[0].time.count(),
                  after = static_cast<double>(times[1].samples) / times[1].time.count();
     EXPECT_GT(after, 1.8 * before);
-    EXPECT_LT(after, 2.6 * before) << "boards compete for the cores of a busy machine";
+    EXPECT_LT(after, 2.6 * before);
   }
 };
 

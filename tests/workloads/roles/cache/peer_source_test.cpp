@@ -1,4 +1,4 @@
-// What a cache node asks another one for, and in which order.
+// What a cache node asks another one for.
 #include "workloads/roles/cache/peer_source.hpp"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "tests/support/fake_context.hpp"
-#include "workloads/roles/cache/peer_parts.hpp"
 
 namespace tandem {
 namespace TANDEM_FILE {
@@ -78,40 +77,6 @@ TEST(PeerSource, AReadIsRequestedInPartsOfFewBytes) {
                         [&](const SampleRead&) { ++reads; }),
             (std::vector<Ids>{{10, 11}, {12, 13}, {14}}));
   EXPECT_EQ(reads, 3);
-}
-
-TEST(PeerParts, HaveOneSampleAtLeastAndFewEnoughToNameThem) {
-  const auto parts = [](Bytes each, std::size_t samples) {
-    const cache::Manifest sizes{.samples = 1000, .each = each};
-    return ends_of_peer_parts(sizes, Ids(samples)).size();
-  };
-  EXPECT_EQ(parts(most_of_peer_part + Bytes(1), 3), 3);
-  EXPECT_EQ(parts(most_of_peer_part, 3), 3);
-  EXPECT_EQ(parts(Bytes(1), protocol::Found::most), 1);
-  EXPECT_EQ(parts(Bytes(1), protocol::Found::most + 1), 2);
-}
-
-/// Of what is not requested yet.
-TEST(PeerSource, WhatABatchWaitsForOvertakesReadsAhead) {
-  EXPECT_EQ(requests_of([](PeerSource& source) {
-              source.add(read_of(0, 10, cache::Why::prefetch));
-              source.add(read_of(20, 3));
-              source.add(read_of(30, 1));
-            }),
-            (std::vector<Ids>{{0, 1}, {2, 3}, {4, 5}, {20, 21}, {22}, {30}, {6, 7}, {8, 9}}));
-}
-
-TEST(PeerSource, AReadAheadThatABatchBeginsToWaitForOvertakesOthers) {
-  EXPECT_EQ(requests_of([](PeerSource& source) {
-              source.add(read_of(0, 10, cache::Why::prefetch));
-              source.hurry(9);
-              source.hurry(0);   // is requested
-              source.hurry(99);  // of another node
-              SampleRead awaited = read_of(20, 2, cache::Why::prefetch);
-              awaited.is_awaited = true;
-              source.add(awaited);
-            }),
-            (std::vector<Ids>{{0, 1}, {2, 3}, {4, 5}, {8, 9}, {20, 21}, {6, 7}}));
 }
 
 /// Each part ends by itself, without a message.

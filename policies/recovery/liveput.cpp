@@ -110,7 +110,7 @@ class Liveput final : public SlotPolicy {
   }
 
  private:
-  /// The probability that the slot's machine survives the next t seconds.
+  /// Of the slot's machine within t seconds from now on.
   double survives(std::size_t slot, double t, Seconds now) const {
     if (!survival_) return 1.0;
     const Seconds age = now - since_[slot];
@@ -144,7 +144,7 @@ class Liveput final : public SlotPolicy {
     for (int i = 0; i <= Throughput::intervals; ++i)
       all_live[static_cast<std::size_t>(i)] *= survives(slot, throughput_.time_s(i), now);
   }
-  /// The probabilities that the first `count` machines all live, by time.
+  /// Of the first ones.
   std::vector<double> all_live(const std::vector<std::size_t>& machines, std::size_t count,
                                Seconds now) const {
     std::vector<double> all(Throughput::intervals + 1, 1.0);

@@ -56,7 +56,7 @@ class Commits {
   /// The decider has announced a commit after this round (protocol::Reply). Or, where workers come and go,
   /// the coordinator has written its part. 0: none.
   void hear(std::int64_t round);
-  /// Messages by which a worker learns which commits need its records, and says that it has written them.
+  /// By which a worker learns which commits need its records, and says that it has written them.
   CommitLine& line() { return line_; }
   /// The commit that the decider announces with a reply.
   std::int64_t announced() const;

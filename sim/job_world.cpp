@@ -17,6 +17,7 @@
 #include "policies/vocabulary/rng.hpp"
 #include "workloads/checkpoint/record_files.hpp"
 #include "workloads/cost/eager_limit.hpp"
+#include "workloads/cost/network_table.hpp"
 #include "workloads/files/whole_file.hpp"
 #include "workloads/job/placement/job_ranks.hpp"
 #include "workloads/job/plan/commit_plan.hpp"
@@ -59,7 +60,7 @@ void set_network(SimulationSetting& setting, const Job& job) {
   if (experiment.physics.network == NetworkSource::platform) return;
   const Profile& profile = *job.devices().profile();
   setting.network = profile.paths;
-  setting.busy_start = profile.busy_start();
+  setting.busy_start = NetworkTable(profile).busy_start();
   // The limit of the path that most messages take.
   setting.eager_limit = Bytes(profile.paths.back().eager_bytes);
   if (!is_twin(job)) return;
@@ -139,7 +140,7 @@ class Ranks {
     for (Rank rank = 0; rank < ranks_.size(); ++rank)
       setting.start_offsets.push_back(jobs_[own(rank).job].start + device(rank).begin());
     if (first.spec().experiment.physics.noise == NoiseSource::profile)
-      setting.noise = {times_.front()->event_seed(), first.devices().profile()->share_jitter()};
+      setting.noise = {times_.front()->event_seed(), NetworkTable(*first.devices().profile()).share_jitter()};
     setting.price = [this](Rank rank, const Work& work) { return device(rank).next(work); };
     setting.has_second_queue = [this](Rank rank) { return plan(rank).has_second_queue(own(rank).rank); };
     setting.disk_service = [this](Rank rank, int disk) {

@@ -352,7 +352,7 @@ void Network::read_windows() {
       host_windows_[host] = window_from(text, platform_file_ + ": host '" + host->get_name() + '\'');
   for (const auto* link : engine->get_all_links())
     if (const char* const text = window_text(*link)) {
-      // Of a full-duplex link, without the direction.
+      // The name of a full-duplex link, without the direction.
       const std::string& name = link->get_name();
       const bool is_own = link->get_property(window_property) != nullptr;
       link_windows_[link] = window_from(

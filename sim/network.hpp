@@ -92,8 +92,8 @@ class Network {
   /// network model or factors, the message pays the latency again.)
   void prepare(const Terms& terms, double waited_s);
 
-  /// Of the routes that were asked for: the one whose bandwidth times round trip exceeds TCP's usual window
-  /// by most, if the platform file gives no window.
+  /// The route, among those that were used, whose bandwidth times round trip exceeds TCP's usual window by
+  /// most, if the platform file gives no window.
   std::vector<std::string> warnings() const;
   /// The platform file gives windows.
   bool has_windows() const { return !host_windows_.empty() || !link_windows_.empty(); }

@@ -18,7 +18,8 @@ class ActorImpl {
 
 namespace simgrid::kernel::activity {
 
-/// Like ActorImpl. The class derives from ActivityImpl alone, so both have the same address.
+/// Declared here for the same reason as ActorImpl. The class derives from ActivityImpl alone, so both have
+/// the same address.
 class CommImpl {
  public:
   void finish();

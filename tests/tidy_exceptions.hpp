@@ -29,7 +29,6 @@ inline const std::vector<SizeRow>& large_classes() {
       {"tests/support/delayed_device.hpp", "DelayedDevice", 60},
       {"tests/support/policy_run.hpp", "PolicyRun", 60},
       {"validation/report/study.hpp", "StudyResult", 60},
-      {"workloads/cost/profile.hpp", "Profile", 60},
       {"workloads/exchange/peer_exchange.cpp", "PeerExchange", 60},
       {"workloads/exchange/regrouping.hpp", "Regrouping", 60},
       {"workloads/exchange/regrouping_rounds.hpp", "RegroupingRounds", 60},

@@ -55,8 +55,8 @@ constexpr bool is_of_finished_bucket(const Work& work) {
                               work.kind == Work::Kind::decompress);
 }
 
-/// Of a server whose host states what pushes and replies cost. It takes one core of the host, whatever device
-/// computes there.
+/// The work is that of a server whose host states what pushes and replies cost. It takes one core of the
+/// host, whatever device computes there.
 constexpr bool is_stated_of_server(const Work& work) {
   return work.kind == Work::Kind::push || work.kind == Work::Kind::reply;
 }

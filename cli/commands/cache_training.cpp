@@ -246,7 +246,7 @@ std::unique_ptr<sampling::Sampler> make_job_sampler(const CacheTraining& trainin
        .options = Options::resolve(entry.name, entry.options, options_given(training.settings, entry.name))});
 }
 
-/// Of the first list; the losses are modelled.
+/// The mixing of the first list; losses are modelled.
 double mixing_of(const sampling::Sampler& sampler, const CacheTraining& training, std::int64_t samples) {
   std::vector<float> losses(static_cast<std::size_t>(samples));
   modelled_losses(training.seed, 0, losses);

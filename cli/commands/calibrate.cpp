@@ -7,10 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
-#include <thread>
 
 #include "cli/commands/commands.hpp"
-#include "cli/fit/server_tables.hpp"
 #include "cli/machines/calibration_run.hpp"
 #include "cli/machines/nccl_tables.hpp"
 #include "cli/shared/exit_codes.hpp"
@@ -22,6 +20,8 @@
 #include "workloads/calibration/calibration.hpp"
 #include "workloads/calibration/compute_speed.hpp"
 #include "workloads/cost/all_reduce_fit.hpp"
+#include "workloads/cost/network_table.hpp"
+#include "workloads/cost/price_table.hpp"
 #include "workloads/cost/profile.hpp"
 #include "workloads/job/plan/job.hpp"
 #include "workloads/records/format.hpp"
@@ -93,7 +93,7 @@ std::string disturbance_text(const Profile& profile) {
     double first_s = 0.0;
     for (std::size_t i = 0; i < work_names.size(); ++i) {
       const auto kind = static_cast<Work::Kind>(i);
-      const double slowdown = profile.slowdown(profile.compute.front().model, kind);
+      const double slowdown = PriceTable(profile).slowdown(profile.compute.front().model, kind);
       if (slowdown > 1.0) slower += fmt::format("{}{} x{:.2f}", separated(slower), name_of(kind), slowdown);
     }
     for (const auto& entry : profile.compute) first_s += std::max(0.0, entry.first_s - entry.median_s);
@@ -146,14 +146,15 @@ std::string profile_text(const Profile& profile) {
   for (const auto& path : profile.paths) text += path_text(path);
   text += all_reduce_text(profile);
   text += copies_text(profile);
-  if (const double jitter = profile.share_jitter(); jitter > 0)
+  const NetworkTable network(profile);
+  if (const double jitter = network.share_jitter(); jitter > 0)
     text += fmt::format(
         "\n  messages on one link end up to {} from where an equal share of it would let them (standard "
         "deviation)\n",
         with_unit(jitter, Unit::bytes));
-  if (const Seconds late = profile.busy_start(); late > Seconds(0))
+  if (const Seconds late = network.busy_start(); late > Seconds(0))
     text += fmt::format("  a message that starts on a link in use is {:.2f} ms late\n", late.count() * 1e3);
-  if (const auto rate = profile.older_rate()) text += older_rate_text(*rate);
+  if (const auto rate = network.older_rate()) text += older_rate_text(*rate);
   if (!profile.compute.empty()) text += "\n  work            size          time\n";
   for (const auto& entry : profile.compute)
     text += fmt::format(
@@ -231,7 +232,7 @@ std::vector<AllReduceSeries> all_reduces_of(const AllReduceOptions& options) {
   return all;
 }
 
-/// Of the formula for other numbers of ranks, if more than two were measured.
+/// How well a formula predicts other numbers of ranks, if more than two were measured.
 std::string fit_text(const Profile& profile) {
   std::set<int> ranks;
   for (const auto& entry : profile.all_reduces) ranks.insert(entry.ranks);
@@ -248,8 +249,7 @@ std::string fit_text(const Profile& profile) {
 
 struct CalibrateOptions {
   JobOptions job;
-  std::string server_table;  ///< empty: none
-  std::string platform;      ///< file for this machine; empty: none
+  std::string platform;  ///< file for this machine; empty: none
   bool on_cluster = false;
   bool print_command = false;
   MachineOptions machines;
@@ -278,18 +278,7 @@ void check_absent(const std::vector<std::string>& files, bool force) {
       throw ConfigError(file + " already exists; choose another name, or add --force");
 }
 
-int fit_server(const CalibrateOptions& options) {
-  if (options.job.experiment_file.empty())
-    throw ConfigError(
-        "--server: expected an experiment with the server, its clients and their network, found none");
-  check_absent({options.job.out}, options.job.force);
-  fit_server_table(options.job, options.server_table,
-                   std::max(1, static_cast<int>(std::thread::hardware_concurrency())));
-  return exit_success;
-}
-
 int calibrate(CalibrateOptions options) {
-  if (!options.server_table.empty()) return fit_server(options);
   if (options.nccl.tables.empty() == options.job.experiment_file.empty())
     throw ConfigError("expected an experiment to measure, or --from-nccl-tests TABLE");
   if (!options.nccl.tables.empty() && options.job.out.empty()) options.job.out = options.nccl.into;
@@ -348,13 +337,6 @@ void add_calibrate(CLI::App& app, int& exit_code) {
   for (const char* option : {"--hosts", "--hostfile", "--slurm"})
     command->get_option(option)->excludes("--cluster");
   command->add_option("--platform", options->platform, "Also write this machine as a platform file");
-  auto* server = command->add_option(
-      "--server", options->server_table,
-      "Measure nothing: fit the costs of a server to this table (CSV: workers,model,steps_per_second), by "
-      "simulations of the experiment; --out is a copy of its platform file with them [none]");
-  for (const char* option :
-       {"--cluster", "--print-command", "--platform", "--hosts", "--hostfile", "--slurm"})
-    server->excludes(option);
   auto* ranks = command->add_option("--all-reduce-ranks", options->all_reduces.ranks,
                                     "Also measure MPI's own all-reduce among these numbers of ranks (2,3,5)");
   auto* sizes = command->add_option("--all-reduce-sizes", options->all_reduces.sizes,
@@ -363,7 +345,6 @@ void add_calibrate(CLI::App& app, int& exit_code) {
   ranks->needs(sizes);
   sizes->needs(ranks);
   add_nccl_options(*command, options->nccl);
-  server->excludes("--from-nccl-tests");
   command->get_option("EXPERIMENT")->required(false);
   command->footer(
       "Measures messages between ranks, MPI's own all-reduce, every operation of one training step, and\n"
@@ -376,7 +357,6 @@ void add_calibrate(CLI::App& app, int& exit_code) {
       "  tandem calibrate workloads/experiments/mixed_lab.yaml --cluster --out mixed_lab_profile.json\n"
       "  tandem calibrate workloads/experiments/mixed_lab.yaml --hosts a:4,b:4 --map server=a\n"
       "  tandem calibrate workloads/experiments/one_h200.yaml --print-command\n"
-      "  tandem calibrate lab.yaml --variant asp --server speeds.csv --out lab_with_costs.xml\n"
       "  tandem calibrate --from-nccl-tests all_reduce_8.txt --into profile.json --force\n"
       "  tandem calibrate --from-nccl-tests all_reduce_8.txt --out tables.json\n"
       "  tandem simulate lab.yaml --set physics.profile=tables.json");

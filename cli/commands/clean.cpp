@@ -1,9 +1,8 @@
 // `tandem clean`: removes what jobs leave on this machine when they are killed.
-#include "cli/machines/clean.hpp"
-
 #include <memory>
 
 #include "cli/commands/commands.hpp"
+#include "cli/machines/leftovers.hpp"
 
 namespace tandem::cli {
 

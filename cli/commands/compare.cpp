@@ -17,8 +17,8 @@
 #include "validation/report/report.hpp"
 #include "validation/report/report_page.hpp"
 #include "workloads/cost/profile.hpp"
+#include "workloads/records/chrome_trace.hpp"
 #include "workloads/records/result_directory.hpp"
-#include "workloads/records/trace.hpp"
 
 namespace tandem::cli {
 namespace {

@@ -11,9 +11,9 @@
 
 namespace tandem::cli {
 
-/// Of kernels under NCCL, the worst in public measurements (NVIDIA/nccl#1428).
+/// The worst slow-down of kernels during NCCL's sums in public measurements (NVIDIA/nccl#1428).
 inline constexpr double worst_slowdown = 1.8;
-/// Of a link's rate: what is left if protocols and other traffic take the rest. Assumed.
+/// The share of a link's rate that is left if protocols and other traffic take the rest. Assumed.
 inline constexpr double low_link_share = 0.8;
 /// The variant of an imported job whose GPU never waits for its processor.
 inline constexpr const char* gpu_alone_variant = "gpu-alone";
@@ -33,7 +33,7 @@ std::optional<Experiment> with_slower_links(const Experiment& job, const nlohman
                                             const std::string& platform);
 /// No buffers before the forward pass. None: there are none.
 std::optional<Experiment> without_buffers(const Experiment& job);
-/// Of a launch-bound job: its GPU never waits.
+/// The job with a GPU that never waits for its processor; none: the job is not launch-bound.
 std::optional<Experiment> with_gpu_alone(const Experiment& job);
 
 /// How the library's all-reduces were timed; empty: there were none.

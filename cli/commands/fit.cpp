@@ -489,12 +489,12 @@ void add_fit_server(CLI::App& command) {
   const auto options = std::make_shared<TableFitOptions>();
   options->times.subject = FitSubject::server;
   add_table_options(*fit, *options);
-  fit->footer(
-      std::string(about_rows) +
-      "A server's costs need rows in which it is the limit. `tandem calibrate --server` fits simulations\n"
-      "instead, for jobs without a closed form; it takes the speeds of devices as they are.\n\n"
-      "Example:\n"
-      "  tandem fit server speeds.csv job.yaml --variant asp --out platform_found.xml");
+  fit->footer(std::string(about_rows) +
+              "A server's costs need rows in which it is the limit. They are found with a job that has a "
+              "closed form\n"
+              "(`tandem predict`), and are then those of any job.\n\n"
+              "Example:\n"
+              "  tandem fit server speeds.csv job.yaml --variant asp --out platform_found.xml");
   fit->callback([options] { fit_to_table(*options); });
 }
 

@@ -195,7 +195,7 @@ void complete_sizes(trace::RankFindings& findings, const std::vector<trace::JobD
   }
 }
 
-/// Of files without events of a GPU. Returns whether they can be imported.
+/// Reads files without events of a GPU. Returns whether they can be imported.
 bool import_descriptions(const std::vector<trace::JobDescription>& all, const ImportOptions& options) {
   const auto& job = all.front();
   auto refusals = trace::refusals_of(job);

@@ -17,7 +17,7 @@
 #include "cli/jobs/run_jobs.hpp"
 #include "cli/jobs/run_launch.hpp"
 #include "cli/jobs/several_jobs.hpp"
-#include "cli/machines/clean.hpp"
+#include "cli/machines/leftovers.hpp"
 #include "cli/shared/exit_codes.hpp"
 #include "cli/shared/job_options.hpp"
 #include "cli/shared/job_text.hpp"
@@ -150,7 +150,7 @@ void note_emulation(const Experiment& experiment) {
         "run.devices=native computes as fast as these machines can");
 }
 
-/// Of the hosts, where commits are in memory.
+/// The memory of hosts, if commits are there.
 std::unique_ptr<CommitMemory> memory_of_hosts(const Job& job, const std::string& out) {
   if (!job.checkpoints().commits.are_in_memory()) return nullptr;
   return std::make_unique<CommitMemory>(out + "/memory", job.real_math());
@@ -194,7 +194,7 @@ void report_failure(const GuardedResult& result, const Job& job, const RunOption
   print_error(message);
 }
 
-/// Where the run had the platform's links, or real ones: its speed beside the closed form of the job. Nothing
+/// Where the run had the platform's links, or real ones: its speed and the closed form of the job. Nothing
 /// for a job without one, and where machines may depart.
 void note_speed(const Job& job, const std::string& out) {
   const Summary measured = read_summary(out);

@@ -1,5 +1,5 @@
-// Of simulate, run and study: the job on a number of equal devices around one switch (--workers, --within),
-// what a study varies (--vary), and the answer in words.
+// Options of simulate, run and study: the job on a number of equal devices around one switch (--workers,
+// --within), what a study varies (--vary), and the answer in words.
 #pragma once
 
 #include <map>

@@ -76,8 +76,8 @@ std::vector<std::string> estimates_warnings(const estimates::PositiveFit& fit,
   }
   if (!unknown.empty())
     warnings.push_back(
-        "the table does not determine these numbers beside the others, because its times hardly change with "
-        "them, or change alike: " +
+        "the table does not determine these numbers, because its times hardly change with them, or change "
+        "with others alike: " +
         unknown + "; they have the values that were given before the fit");
   if (!mixed.empty())
     warnings.push_back("the rows need these numbers, but hardly separate them from the others: " + mixed +

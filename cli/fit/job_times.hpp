@@ -40,7 +40,7 @@ class JobTimes {
   };
   /// The chosen links with these numbers, by name. Directions of a link are one.
   std::vector<Link> links(const std::vector<double>& numbers) const;
-  /// Of every server. Pre: subject server.
+  /// The cost of every server. Pre: subject server.
   ServerCost server_cost(const std::vector<double>& numbers) const;
 
  private:

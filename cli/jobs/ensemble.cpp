@@ -3,12 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <utility>
 
-#include "cli/shared/exit_codes.hpp"
 #include "cli/shared/output.hpp"
 #include "cli/shared/progress.hpp"
 #include "cli/shared/scratch_folder.hpp"
@@ -31,28 +29,21 @@ struct ReplicaFolder : ScratchFolder {
   std::string results(int replica) const { return fmt::format("{}/{}", path().string(), replica); }
 };
 
-/// In a copy of this process. Returns its exit code.
-int simulate_replica(LoadedJob loaded, SimulateOptions options, int replica, const ReplicaFolder& folder) {
-  begin_output({});
-  const int code = exit_code_of([&] {
-    options.repetition = replica;
-    options.operations = options.decisions = options.requests = options.losses = options.trace = false;
-    options.chakra.clear();
-    options.keep = false;
-    options.force = true;
-    // Mathematics changes no time; see replicas_of().
-    loaded.experiment.workload.math = Experiment::Workload::Math::modelled;
-    loaded.experiment.stop.accuracy = 0.0;
-    const Simulated simulated = simulate_job(std::move(loaded), options, folder.results(replica));
-    const auto summary = summarise(simulated.info, simulated.journal, simulated.makespan);
-    std::ofstream file(folder.figures(replica));
-    file << to_json(replica_figures(summary));
-    if (!file.flush()) throw WorldError("cannot write " + folder.figures(replica));
-    return exit_success;
-  });
-  std::fflush(stdout);
-  std::fflush(stderr);
-  return code;
+/// In a copy of this process.
+void simulate_replica(LoadedJob loaded, SimulateOptions options, int replica, const ReplicaFolder& folder) {
+  options.repetition = replica;
+  options.operations = options.decisions = options.requests = options.losses = options.trace = false;
+  options.chakra.clear();
+  options.keep = false;
+  options.force = true;
+  // Mathematics changes no time; see replicas_of().
+  loaded.experiment.workload.math = Experiment::Workload::Math::modelled;
+  loaded.experiment.stop.accuracy = 0.0;
+  const Simulated simulated = simulate_job(std::move(loaded), options, folder.results(replica));
+  const auto summary = summarise(simulated.info, simulated.journal, simulated.makespan);
+  std::ofstream file(folder.figures(replica));
+  file << to_json(replica_figures(summary));
+  if (!file.flush()) throw WorldError("cannot write " + folder.figures(replica));
 }
 
 std::vector<ReplicaFigures> simulate_replicas(const LoadedJob& loaded, const SimulateOptions& options,
@@ -66,7 +57,8 @@ std::vector<ReplicaFigures> simulate_replicas(const LoadedJob& loaded, const Sim
   queue.start = [&](std::size_t index, const sigset_t& blocked_signals) {
     const int replica = number_of(index);
     const Descriptor log = create_file(folder.log(replica));
-    return start_function([&, replica] { return simulate_replica(loaded, options, replica, folder); },
+    const auto simulate = [&, replica] { simulate_replica(loaded, options, replica, folder); };
+    return start_function([simulate] { return run_in_copy(simulate); },
                           {.output = log.number(), .own_group = true, .blocked_signals = blocked_signals});
   };
   queue.ended = [&](std::size_t index, const ExitStatus& status, std::exception_ptr error) {

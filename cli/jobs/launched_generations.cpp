@@ -3,7 +3,7 @@
 #include <chrono>
 #include <utility>
 
-#include "cli/machines/clean.hpp"
+#include "cli/machines/leftovers.hpp"
 #include "cli/shared/exit_codes.hpp"
 #include "cli/shared/job_options.hpp"
 #include "cli/shared/output.hpp"

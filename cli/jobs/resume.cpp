@@ -40,7 +40,7 @@ using nlohmann::json;
 fs::path folder_of(const std::string& directory) {
   std::error_code error;
   fs::path path = fs::weakly_canonical(fs::absolute(directory, error), error);
-  // Of a path that cannot be followed, such as one through a file.
+  // `error` is that of a path that cannot be followed, such as one through a file.
   if (error) path = fs::absolute(directory, error).lexically_normal();
   return path.has_filename() ? path : path.parent_path();
 }
@@ -191,7 +191,7 @@ void expect_same_schedule(const fs::path& folder, const json& recorded, const Jo
                   folder.string(), same_rounds ? "stop" : "number of workers"));
 }
 
-/// Of a job that was killed a moment ago.
+/// A job that was killed a moment ago may have commits in memory that are not stored yet.
 void wait_for_commits_in_memory(const fs::path& folder) {
   const fs::path memory = folder / "memory";
   if (!is_saving_commits(memory)) return;

@@ -11,7 +11,7 @@
 
 #include "cli/jobs/resume.hpp"
 #include "cli/jobs/several_jobs.hpp"
-#include "cli/machines/clean.hpp"
+#include "cli/machines/leftovers.hpp"
 #include "cli/shared/exit_codes.hpp"
 #include "cli/shared/job_text.hpp"
 #include "cli/shared/output.hpp"
@@ -60,7 +60,7 @@ std::string cause_of(const LaunchResult& result, std::span<const Job> jobs, cons
                                       assignment.host);
 }
 
-/// Of the launch of all jobs.
+/// The failure of the launch of all jobs.
 void report_failure(const LaunchResult& result, std::span<const Job> jobs, const JobRanks& ranks,
                     const std::vector<std::string>& names, const std::string& out) {
   std::string message = cause_of(result, jobs, ranks, names);
@@ -73,7 +73,7 @@ void report_failure(const LaunchResult& result, std::span<const Job> jobs, const
   print_error(message);
 }
 
-/// Of a job alone. The jobs have ended together before, and their results stay.
+/// The failure of a job alone. The jobs have run together before, and those results stay.
 void report_failure_alone(const LaunchResult& result, const Job& job, const std::string& name,
                           const std::string& out) {
   const RankedJob alone{.roster = &job.roster()};

@@ -37,7 +37,7 @@ void read_mounted_storage(Experiment& experiment);
 /// After SIGTERM the job can commit its state and end by itself.
 bool may_commit_on_request(const Job& job);
 
-/// Of jobs that are launched together, whose ranks follow each other; the document is in `out`.
+/// The same for jobs that are launched together, whose ranks follow each other; the document is in `out`.
 LaunchSetting launch_setting(std::span<const Job> jobs, const RunOptions& options, const std::string& out);
 
 /// The cluster to run on, if any. Errors: ConfigError when it is another platform's.

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <exception>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -14,7 +13,6 @@
 
 #include "cli/jobs/long_job.hpp"
 #include "cli/jobs/several_jobs.hpp"
-#include "cli/shared/exit_codes.hpp"
 #include "cli/shared/job_text.hpp"
 #include "cli/shared/output.hpp"
 #include "cli/shared/progress.hpp"
@@ -42,17 +40,10 @@ void simulate_alone(const LoadedJobs& several, const SimulateOptions& options, c
   queue.start = [&](std::size_t index, const sigset_t& blocked_signals) {
     const Descriptor log = create_file(log_of(index));
     const auto simulate = [&, index] {
-      begin_output({});
-      const int code = exit_code_of([&] {
-        const auto& job = several.jobs[index];
-        simulate_job(job.loaded, options, directory_of_job_alone(out, job.name));
-        return exit_success;
-      });
-      std::fflush(stdout);
-      std::fflush(stderr);
-      return code;
+      const auto& job = several.jobs[index];
+      simulate_job(job.loaded, options, directory_of_job_alone(out, job.name));
     };
-    return start_function(simulate,
+    return start_function([simulate] { return run_in_copy(simulate); },
                           {.output = log.number(), .own_group = true, .blocked_signals = blocked_signals});
   };
   queue.ended = [&](std::size_t index, const ExitStatus& status, std::exception_ptr error) {

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
-#include <exception>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -13,7 +11,6 @@
 #include "cli/jobs/long_job.hpp"
 #include "cli/jobs/priced_jobs.hpp"
 #include "cli/jobs/resume.hpp"
-#include "cli/shared/exit_codes.hpp"
 #include "cli/shared/job_text.hpp"
 #include "cli/shared/output.hpp"
 #include "cli/shared/progress.hpp"
@@ -75,33 +72,6 @@ sim::JobRun simulate_watched(Job& job, sim::JobWorldSetting setting, const Simul
   return or_clear(out, [&] { return sim::simulate_job(job, setting); });
 }
 
-/// Runs the body in a copy of this process. Errors: those of the body.
-void run_apart(const std::function<void()>& body, const std::string& what, const std::string& log) {
-  const auto in_copy = [&body] {
-    begin_output({});
-    const int code = exit_code_of([&body] {
-      body();
-      return exit_success;
-    });
-    std::fflush(stdout);
-    std::fflush(stderr);
-    return code;
-  };
-  std::exception_ptr failure;
-  ProcessQueue queue{.count = 1, .start = {}, .ended = {}};
-  queue.start = [&](std::size_t, const sigset_t& blocked_signals) {
-    const Descriptor output = create_file(log);
-    return start_function(in_copy,
-                          {.output = output.number(), .own_group = true, .blocked_signals = blocked_signals});
-  };
-  queue.ended = [&](std::size_t, const ExitStatus& status, std::exception_ptr error) {
-    failure = error ? std::move(error) : error_of(what, log, status);
-  };
-  run_processes(queue, 1);
-  std::filesystem::remove(log);
-  if (failure) std::rethrow_exception(failure);
-}
-
 /// One generation after the other.
 sim::JobRun simulate_generations(Job& job, const sim::JobWorldSetting& setting,
                                  const SimulateOptions& options, const std::string& out) {
@@ -112,7 +82,7 @@ sim::JobRun simulate_generations(Job& job, const sim::JobWorldSetting& setting,
   simulator.simulate = [&](std::optional<Seconds> until) {
     sim::JobWorldSetting one = setting;
     one.until = until;
-    // Of the workers that this generation has.
+    // The network between the workers that this generation has.
     if (const Generation& present = *job.generation(); !present.hosts.empty())
       one.network = network_of_workers(job.spec().experiment);
     sim::JobRun run = simulate_watched(job, std::move(one), options, out, nullptr);

@@ -27,7 +27,7 @@ struct Simulated {
   RunInfo info;
   Journal journal;
   Seconds makespan;
-  /// Of jobs in closed form, whose journal has one step for many; none: summarise() gives it.
+  /// The summary of a job in closed form, whose journal has one step for many; none: summarise() gives it.
   std::optional<Summary> priced{};
 
   Summary summary() const { return priced ? *priced : summarise(info, journal, makespan); }

@@ -14,8 +14,8 @@
 #include <set>
 #include <vector>
 
-#include "cli/machines/clean.hpp"
 #include "cli/machines/cluster_use.hpp"
+#include "cli/machines/leftovers.hpp"
 #include "cli/shared/exit_codes.hpp"
 #include "cli/shared/output.hpp"
 #include "platforms/topology.hpp"

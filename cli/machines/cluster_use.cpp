@@ -5,7 +5,7 @@
 #include <exception>
 #include <nlohmann/json.hpp>
 
-#include "cli/machines/clean.hpp"
+#include "cli/machines/leftovers.hpp"
 #include "cli/shared/output.hpp"
 #include "platforms/load.hpp"
 #include "platforms/topology.hpp"

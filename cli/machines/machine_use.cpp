@@ -38,7 +38,7 @@ constexpr Seconds transfer_limit{600.0};
 /// A folder of a machine's own directory, for the checkpoint from which a job is resumed (ResultFiles).
 constexpr const char* brought_folder = "resumed";
 
-/// Of the paths of models and states in a result directory; their files never change.
+/// How the paths of models and states begin in a result directory; their files never change.
 constexpr const char* checkpoint_files_begin = "checkpoints/round_";
 
 std::vector<machines::Machine> machines_of(const MachineOptions& options, bool takes_allocation) {
@@ -184,7 +184,7 @@ std::vector<machines::MachineOffer> MachineUse::ask_offers() {
   stage(asked);
   staged_ = asked.program.front();
   const auto states =
-      machines::ask_machines({.machines = used_, .agent = agent(), .program = staged_, .token = staged_});
+      machines::ask_machines({.machines = used_, .shell = shell(), .program = staged_, .token = staged_});
   std::vector<machines::MachineOffer> offers;
   std::string problems;
   for (std::size_t i = 0; i < states.size(); ++i) {
@@ -282,8 +282,8 @@ const std::vector<std::string>& MachineUse::put_on_each(LaunchSetting& setting, 
   return used_;
 }
 
-machines::Agent MachineUse::agent() const {
-  return is_allocation_ ? machines::slurm_agent() : machines::remote_agent();
+machines::RemoteShell MachineUse::shell() const {
+  return is_allocation_ ? machines::slurm_shell() : machines::remote_shell();
 }
 
 void MachineUse::stage(LaunchSetting& setting) {
@@ -299,7 +299,7 @@ void MachineUse::stage(LaunchSetting& setting) {
   print_note(fmt::format("copying tandem-rank to {} on {} machines ...", options_.stage, all.size()));
   setting.program.front() =
       machines::stage_program({.machines = std::move(all),
-                               .agent = agent(),
+                               .shell = shell(),
                                .program = program,
                                .build = digest_of_file(program),
                                .folder = fs::absolute(options_.stage).lexically_normal().string()});
@@ -322,7 +322,7 @@ void MachineUse::note_several_networks() const {
 void MachineUse::check(const LaunchSetting& setting, const std::string& out) {
   const Token token(out);
   states_ = machines::check_machines({.machines = used_,
-                                      .agent = agent(),
+                                      .shell = shell(),
                                       .program = setting.program.front(),
                                       .token = token.path(),
                                       .interface = options_.interface,
@@ -359,9 +359,9 @@ void MachineUse::share_document(LaunchSetting& setting, const std::string& out, 
   setting.program.insert(setting.program.end(), {"--parts", parts_});
   if (states_.front().sees_results) return;
   const std::string folder = prefix(out) + "document";
-  machines::send_files(agent(), used_.front(), out, {"job.json"}, folder, transfer_limit);
+  machines::send_files(shell(), used_.front(), out, {"job.json"}, folder, transfer_limit);
   if (from != nullptr)
-    machines::send_files(agent(), used_.front(), from->directory, checkpoint_files(*from), folder,
+    machines::send_files(shell(), used_.front(), from->directory, checkpoint_files(*from), folder,
                          transfer_limit);
   setting.program[1] = folder + "/job.json";
   setting.program.emplace_back("--apart");
@@ -371,7 +371,7 @@ std::unique_ptr<machines::Guards> MachineUse::guard(LaunchSetting& setting, cons
   setting.mark = new_launch_mark();
   if (!is_used() || options_.lost_after_s == 0.0) return nullptr;
   machines::GuardSetting guards{.machines = {},
-                                .agent = agent(),
+                                .shell = shell(),
                                 .program = setting.program.front(),
                                 .mark = setting.mark,
                                 .limit = Seconds(options_.lost_after_s)};
@@ -435,7 +435,7 @@ void find_cause(LaunchResult& result, machines::Guards& guards, const std::vecto
   }
 }
 
-/// Of all ranks of a job on this machine.
+/// Watches all ranks of a job on this machine.
 machines::LocalWatch watch_locally(const LaunchSetting& setting) {
   std::vector<machines::RankWatch> watches;
   if (!setting.cluster)
@@ -492,10 +492,10 @@ std::vector<std::string> MachineUse::fetch_results(const std::string& out, const
       continue;
     }
     try {
-      machines::fetch_folders(agent(), state.machine, prefix(out), brought_folder, out, transfer_limit);
+      machines::fetch_folders(shell(), state.machine, prefix(out), brought_folder, out, transfer_limit);
       std::erase_if(left_behind_, [&](const auto& left) {
         if (left.first != state.machine) return false;
-        machines::remove_folders(agent(), left.first, left.second, transfer_limit);
+        machines::remove_folders(shell(), left.first, left.second, transfer_limit);
         return true;
       });
     } catch (const WorldError& error) {

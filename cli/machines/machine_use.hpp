@@ -9,12 +9,12 @@
 
 #include "cli/shared/job_options.hpp"
 #include "runtime/launcher/launcher.hpp"
-#include "runtime/machines/agent.hpp"
 #include "runtime/machines/check.hpp"
 #include "runtime/machines/deal.hpp"
 #include "runtime/machines/guards.hpp"
 #include "runtime/machines/machines.hpp"
 #include "runtime/machines/placement.hpp"
+#include "runtime/machines/remote_shell.hpp"
 #include "workloads/job/plan/job.hpp"
 
 namespace tandem::cli {
@@ -84,7 +84,7 @@ class MachineUse {
   std::vector<std::string> fetch_results(const std::string& out, const std::string& lost = {});
 
  private:
-  machines::Agent agent() const;
+  machines::RemoteShell shell() const;
   std::vector<machines::MachineOffer> ask_offers();
   void deal_hosts(const LoadedJob& loaded, int least);
   void note_shared_gpus(const LoadedJob& loaded) const;

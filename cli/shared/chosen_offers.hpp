@@ -8,7 +8,7 @@
 
 namespace tandem::cli {
 
-/// Of the shipped table, or of "FILE.csv" or "FILE.csv: WORDS".
+/// Offers of the shipped table, or of "FILE.csv" or "FILE.csv: WORDS".
 struct ChosenOffers {
   platforms::Offers own;  ///< of a file; empty: the shipped ones
   std::vector<const platforms::Offer*> chosen;

@@ -22,7 +22,8 @@ constexpr const char* advice =
     "host, or correct the property <prop id=\"memory\"> (of a GPU: <prop id=\"tandem:device_memory\">) if it "
     "has more";
 
-/// Of the host that lacks most, and how many others there are. Pre: not empty.
+/// The memory that is missing on the host that lacks most, and the number of other hosts that lack some. Pre:
+/// not empty.
 std::string lack_of_memory(const std::vector<HostMemory>& hosts) {
   const auto& worst = *std::ranges::max_element(
       hosts, {}, [](const HostMemory& host) { return host.needed / host.available; });

@@ -197,7 +197,7 @@ std::string origin_line(const RunInfo& info) {
   return "\n  network: " + network + "; devices: " + (known == devices.end() ? info.devices : known->second);
 }
 
-/// Of finished steps before the job started again, where its workers recover in place.
+/// How many finished steps are done again after a restart, where workers recover in place.
 std::string done_again_text(const MembershipSummary& membership) {
   if (!membership.done_again_samples) return "";
   const auto& samples = *membership.done_again_samples;
@@ -414,7 +414,7 @@ std::string closed_form_line(const RunInfo& info) {
       low < high ? fmt::format(", a round from {} to {}", seconds_text(low), seconds_text(high)) : "");
 }
 
-/// Of samples.
+/// Warnings about samples with faults; empty: there were none.
 std::string faults_line(const CacheSummary& cache) {
   std::string line;
   if (const auto replaced = cache.replaced.value_or(0); replaced > 0)
@@ -453,7 +453,7 @@ std::string cache_text(const CacheSummary& cache) {
 /// slowed device computes only the reciprocal of the slow-down.
 std::string overlap_line(const RunInfo& info, double makespan_s) {
   if (!info.physics.contains("overlap_s")) return "";
-  // Of kernels that compute while NCCL sums, the worst of public measurements.
+  // The slow-down of kernels that compute while NCCL sums: the worst of public measurements.
   constexpr double published_slowdown = 1.8;
   const double longer_s = (1 - 1 / published_slowdown) * info.physics.at("overlap_s").get<double>();
   return fmt::format(

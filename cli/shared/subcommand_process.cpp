@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <initializer_list>
 #include <iterator>
@@ -10,6 +12,7 @@
 #include <utility>
 
 #include "cli/shared/exit_codes.hpp"
+#include "cli/shared/output.hpp"
 #include "cli/shared/progress.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/stream_text.hpp"
@@ -100,6 +103,33 @@ std::exception_ptr error_of(const std::string& what, const std::string& log, con
   const std::string message = fmt::format("{} failed:\n{}", what, text);
   if (code == exit_bad_input) return std::make_exception_ptr(ConfigError(message));
   return std::make_exception_ptr(WorldError(message));
+}
+
+int run_in_copy(const std::function<void()>& body) {
+  begin_output({});
+  const int code = exit_code_of([&body] {
+    body();
+    return exit_success;
+  });
+  std::fflush(stdout);
+  std::fflush(stderr);
+  return code;
+}
+
+void run_apart(const std::function<void()>& body, const std::string& what, const std::string& log) {
+  std::exception_ptr failure;
+  ProcessQueue queue{.count = 1, .start = {}, .ended = {}};
+  queue.start = [&](std::size_t, const sigset_t& blocked_signals) {
+    const Descriptor output = create_file(log);
+    return start_function([&body] { return run_in_copy(body); },
+                          {.output = output.number(), .own_group = true, .blocked_signals = blocked_signals});
+  };
+  queue.ended = [&](std::size_t, const ExitStatus& status, std::exception_ptr error) {
+    failure = error ? std::move(error) : error_of(what, log, status);
+  };
+  run_processes(queue, 1);
+  std::filesystem::remove(log);
+  if (failure) std::rethrow_exception(failure);
 }
 
 void run_subcommands(const std::vector<Subcommand>& commands, int parallel,

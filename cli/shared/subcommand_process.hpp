@@ -41,6 +41,13 @@ void run_processes(const ProcessQueue& queue, int parallel);
 /// for the message.
 std::exception_ptr error_of(const std::string& what, const std::string& log, const ExitStatus& status);
 
+/// The exit code of `body`, which runs in a copy of this process, and whose errors are printed.
+int run_in_copy(const std::function<void()>& body);
+
+/// Runs `body` in a copy of this process. `log`: a file that has its output meanwhile. `what`: as in
+/// error_of. Errors: those of the body, with the output; Interrupted.
+void run_apart(const std::function<void()>& body, const std::string& what, const std::string& log);
+
 /// `tandem WORDS`, with its output in the file `log`.
 struct Subcommand {
   std::vector<std::string> words;

@@ -3,16 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <exception>
 #include <filesystem>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "cli/jobs/simulated_jobs.hpp"
-#include "cli/shared/exit_codes.hpp"
-#include "cli/shared/output.hpp"
 #include "cli/shared/subcommand_process.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/quantity_text.hpp"
@@ -88,32 +84,13 @@ double stall_with(const Loaded& loaded, SimulateOptions options, const std::stri
   options.force = true;
   const std::string own = fmt::format("{}/capacity_{}", out, capacity.count());
   const std::string log = own + ".log", figures = own + ".stall.json";
-  const auto simulate = [&] {
-    begin_output({});
-    const int code = exit_code_of([&] {
-      const Stall stall = simulate_stall(loaded, options, own, capacity);
-      write_whole_file(figures, write_fields(FoundStall{stall}).dump());
-      return exit_success;
-    });
-    std::fflush(stdout);
-    std::fflush(stderr);
-    return code;
-  };
-  std::exception_ptr failure;
-  ProcessQueue queue{.count = 1, .start = {}, .ended = {}};
-  queue.start = [&](std::size_t, const sigset_t& blocked_signals) {
-    const Descriptor file = create_file(log);
-    return start_function(simulate,
-                          {.output = file.number(), .own_group = true, .blocked_signals = blocked_signals});
-  };
-  queue.ended = [&](std::size_t, const ExitStatus& status, std::exception_ptr error) {
-    const std::string what = fmt::format("data.cache_capacity {}", to_text(capacity));
-    failure = error ? error : error_of(what, log, status);
-  };
-  run_processes(queue, 1);
-  if (failure) std::rethrow_exception(failure);
+  run_apart(
+      [&] {
+        const Stall stall = simulate_stall(loaded, options, own, capacity);
+        write_whole_file(figures, write_fields(FoundStall{stall}).dump());
+      },
+      fmt::format("data.cache_capacity {}", to_text(capacity)), log);
   const auto found = read_fields<FoundStall>(read_json_file(figures, "the stall of a simulation"), figures);
-  std::filesystem::remove(log);
   std::filesystem::remove(figures);
   if (!found.stall) throw NoStall{};
   return *found.stall;

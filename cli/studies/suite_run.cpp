@@ -28,9 +28,9 @@
 #include "validation/report/several_jobs.hpp"
 #include "workloads/cost/profile.hpp"
 #include "workloads/experiment/json_file.hpp"
+#include "workloads/records/chrome_trace.hpp"
 #include "workloads/records/jobs_summary.hpp"
 #include "workloads/records/result_directory.hpp"
-#include "workloads/records/trace.hpp"
 
 namespace tandem::cli {
 namespace {

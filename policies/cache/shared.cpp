@@ -61,7 +61,7 @@ class SharedCache : public CachePolicy {
 
  protected:
   CachePolicy& policy() { return *policy_; }
-  /// Of the last on_arrived: the reads that have ended for the policy.
+  /// The reads of the last on_arrived that have ended for the policy.
   std::span<const Arrived> ended() const { return arrived_; }
 
  private:

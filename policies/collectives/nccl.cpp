@@ -15,7 +15,8 @@ Seconds longest_hop(const RingCost& ring) {
   return *std::ranges::max_element(ring.hops);
 }
 
-/// Of the slowest piece: twice around, but for two hops that follow each other.
+/// The latencies that the slowest piece passes: those of two rounds around the ring, without two successive
+/// hops.
 Seconds latencies_of(const RingCost& ring) {
   const auto& hops = ring.hops;
   Seconds left_out = hops.back() + hops.front();

@@ -17,14 +17,14 @@ class QsgdForm {
   /// Elements that share a norm.
   std::int64_t bucket() const { return bucket_; }
   std::int64_t buckets() const { return (elements_ + bucket_ - 1) / bucket_; }
-  /// Of a code.
+  /// Bits of a code.
   int bits() const { return bits_; }
   /// The byte at which the norms begin.
   std::int64_t norms() const;
   std::int64_t message_bytes() const {
     return norms() + buckets() * static_cast<std::int64_t>(sizeof(float));
   }
-  /// Of the numbers that round the elements of an exchange, by their indices (indexed_uniform).
+  /// Seed of the numbers that round the elements of an exchange, by their indices (indexed_uniform).
   std::uint64_t seed_of(std::int64_t exchange) const;
 
  private:

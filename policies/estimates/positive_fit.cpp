@@ -21,7 +21,7 @@ constexpr int most_iterations = 40;
 constexpr double difference = 0.02;  ///< of the logarithm of a number, for slopes
 /// Doubling a number that is determined changes the rows by more than about a hundredth.
 constexpr double least_elasticity = 0.015;
-/// Of the square of a number's effect, the share that others cannot imitate.
+/// The least share of the square of a number's effect that others cannot imitate.
 constexpr double least_own_share = 0.01;
 /// A given value that raises the squared errors by less than this share is not contradicted.
 constexpr double tolerated = 0.1;
@@ -143,7 +143,7 @@ class Search {
     return points;
   }
 
-  /// Of the residuals with the logarithm of each free number, at the point; others have none.
+  /// Slopes of the residuals at the point, by the logarithm of each free number; empty for other numbers.
   std::vector<Vector> slopes(const Point& point) const {
     std::vector<Vector> found(numbers_.size());
     for (std::size_t number = 0; number < numbers_.size(); ++number) {
@@ -200,7 +200,8 @@ class Search {
     return next;
   }
 
-  /// Of those that the rows do not determine beside the earlier ones, the last; the number of numbers: none.
+  /// The last number that the rows do not determine in addition to the earlier ones; the number of numbers:
+  /// all are determined.
   std::size_t next_undetermined(const Point& point) const {
     const auto of = slopes(point);
     std::vector<Vector> basis;

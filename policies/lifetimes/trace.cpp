@@ -66,7 +66,7 @@ class TraceFates final : public KnownFates {
   }
 
  private:
-  /// For which the node exists.
+  /// A time in which the node exists.
   struct Period {
     double begin = 0.0;
     double end = infinity;

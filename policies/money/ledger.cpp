@@ -14,7 +14,8 @@ constexpr std::int64_t kHour = 3'600'000'000;
 
 std::int64_t micros(Seconds time) { return std::llround(time.count() * kMicro); }
 
-/// Of `whole` in the proportion of the times. Their sum is the whole: each boundary between two is rounded.
+/// Shares of `whole` in the proportion of the times. Their sum is the whole: each boundary between two is
+/// rounded.
 Uses<Money> shares_of(Money whole, const Uses<Seconds>& times) {
   const Seconds all = times.sum();
   if (all <= Seconds(0)) return {.waiting = whole};

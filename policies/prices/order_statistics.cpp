@@ -69,7 +69,7 @@ double Spread::above(Seconds t) const {
 }
 
 namespace {
-/// Of a normal distribution, beyond which its probability is below 1e-17.
+/// Standard deviations beyond which the probability of a normal distribution is below 1e-17.
 constexpr double most_deviations = 9.0;
 }  // namespace
 

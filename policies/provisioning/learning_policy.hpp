@@ -23,7 +23,7 @@ class LearningPolicy : public Policy {
   double deaths_per_hour(std::size_t slot, Seconds now) const;
   /// Expected, in hours of machines; infinite where they stay.
   double hours_of_life(std::size_t slot, Seconds now) const;
-  /// Of machines, of a time of the job.
+  /// Hours of machines in a time of the job.
   double hours(Seconds time) const { return time.count() / hour_s_; }
 
  private:

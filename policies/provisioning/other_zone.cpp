@@ -16,7 +16,7 @@ class OtherZone final : public Policy {
         avoid_(setting.options.real("avoid_s") / setting.time_scale),
         avoided_until_(zone_count()) {}
 
-  /// Of zones that are avoided, the one that has been avoided for longest costs least.
+  /// If several zones are avoided, the one that has been avoided for longest costs least.
   double cost(std::size_t slot, Seconds now) const override {
     return std::max(0.0, (avoided_until_[zone(slot)] - now).count());
   }

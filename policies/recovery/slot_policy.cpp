@@ -169,8 +169,8 @@ Seconds SlotPolicy::earliest(std::size_t slot, Seconds now) const {
   return slots_.machines() < setting_.least ? may : std::max(may, provisioning_->earliest(slot, now));
 }
 
-/// Of the slots in which a machine may be requested now, the one that provisioning prefers; of equal ones
-/// that of the machine that departed, else the lowest.
+/// The slot that provisioning prefers among those in which a machine may be requested now; of equal ones that
+/// of the machine that departed, else the lowest.
 std::optional<std::size_t> SlotPolicy::next_request(Seconds now, const Change& change) const {
   std::optional<std::size_t> best;
   double best_cost = 0.0;

@@ -217,7 +217,7 @@ bool MemberDeals::has_changed() const {
 }
 
 Deals MemberDeals::all(std::span<const std::int64_t> counted) const {
-  // Of the workers that are there, too, what never counts comes back.
+  // What never counts comes back, also from workers that are there.
   Deal present{.workers = places(), .taken = std::vector<std::int64_t>(open_.size()), .returned = returned_};
   for (std::size_t slot = 0; slot < slots_.size(); ++slot)
     for (const Held& held : slots_[slot].held)
@@ -322,7 +322,7 @@ void DealsOfWorker::follow(const MemberDeals& deals, int slot) {
   const auto place = deals.place(slot);
   TANDEM_CHECK(place.has_value(), "slot", slot);
   const std::int64_t begin = deals.begin(slot);
-  // Of a deal that ends where it begins nothing is taken.
+  // Nothing was taken of a deal that ends where it begins.
   while (!parts_.empty() && parts_.back().begin >= begin) parts_.pop_back();
   parts_.push_back({.before = deals.before(), .places = deals.places(), .place = *place, .begin = begin});
 }

@@ -43,7 +43,7 @@ class RankExponential final : public Sampler {
   }
 
  private:
-  /// Of one draw.
+  /// The probability that one draw gives this rank.
   double probability(std::size_t rank) const {
     const auto count = static_cast<double>(setting_.samples);
     if (pressure_ == 1.0) return 1.0 / count;

@@ -47,7 +47,8 @@ double entropy(const std::vector<std::int64_t>& counts, std::int64_t batch) {
   return sum;
 }
 
-/// Of batches whose samples are drawn uniformly and independently, by simulation with a fixed seed.
+/// Mean entropy of batches whose samples are drawn uniformly and independently, by simulation with a fixed
+/// seed.
 double entropy_of_uniform(std::int64_t batch, int ranges) {
   constexpr int batches = 2000;
   Rng rng(1);

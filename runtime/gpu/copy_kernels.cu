@@ -64,7 +64,7 @@ __host__ __device__ inline bool is_high(const TableCopy& copy) { return copy.row
 __host__ __device__ inline std::int64_t longer_side(const TableCopy& copy) {
   return is_high(copy) ? copy.rows : copy.columns;
 }
-/// Of the longer side.
+/// Elements of the longer side in one tile.
 __host__ __device__ inline std::int64_t part_of_tile(const TableCopy& copy) {
   const std::int64_t shorter = is_high(copy) ? copy.columns : copy.rows;
   return shorter >= tile_elements ? 1 : tile_elements / shorter;

@@ -48,7 +48,7 @@ __device__ inline std::uint32_t code_of(float value, float norm, std::int64_t le
   return static_cast<std::uint32_t>(levels + (is_negative ? -level : level));
 }
 
-/// Of one thread: they fill as many words as a code has bits.
+/// Codes that one thread makes: they fill as many words as a code has bits.
 constexpr int codes_of_thread = 32;
 
 __global__ void __launch_bounds__(block_threads)

@@ -48,7 +48,7 @@ __device__ inline std::uint32_t magnitude_of(float value) {
   return magnitude < infinity ? magnitude : infinity;
 }
 
-/// Of the lanes' numbers, each at most `items`, by a vote on each of their bits.
+/// The sum of the lanes' numbers, each at most `items`, by a vote on each of their bits.
 __device__ inline std::uint32_t warp_sum(std::uint32_t value) {
   static_assert(items < 32, "five bits");
   std::uint32_t sum = 0;
@@ -101,7 +101,7 @@ __global__ void __launch_bounds__(block_threads)
   for (int bin = thread(); bin < bins; bin += block_threads) own[bin] = 0;
   __syncthreads();
   const std::uint32_t prefix = pass == 0 ? 0U : space.selection->prefix;
-  // Of bin 0, in a register: many gradients are zero, and additions to one bin wait for each other.
+  // The count of bin 0, in a register: many gradients are zero, and additions to one bin wait for each other.
   std::uint32_t first_bin = 0;
   for (std::int64_t tile = first_tile(); tile * tile_elements < count; tile += tile_stride()) {
     const std::int64_t at = tile * tile_elements;
@@ -151,8 +151,8 @@ __device__ std::uint32_t sum_before(std::uint32_t value, std::uint32_t* space, s
   return before;
 }
 
-/// Of one block: finds the bin of the smallest chosen magnitude, from the largest bin down, and empties the
-/// histogram for the next pass.
+/// Runs on one block: finds the bin of the smallest chosen magnitude, from the largest bin down, and empties
+/// the histogram for the next pass.
 template <int pass>
 __global__ void __launch_bounds__(block_threads) pick_bin(Workspace space, std::uint32_t chosen) {
   __shared__ std::uint32_t scan[block_threads];
@@ -196,7 +196,7 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
-/// Of one block: replaces the counts of tiles by the sums of the counts of all tiles before them.
+/// Runs on one block: replaces the counts of tiles by the sums of the counts of all tiles before them.
 __global__ void __launch_bounds__(block_threads) scan_tiles(std::int64_t tiles, Workspace space) {
   __shared__ std::uint32_t scan[block_threads];
   TileCounts carried = {0, 0};
@@ -264,7 +264,7 @@ __device__ void write_rows(const float (&seen)[items], std::int64_t begin, std::
   }
 }
 
-// Of a multiprocessor. With four, some of a thread's values do not fit into the registers of a B200.
+// Blocks of a multiprocessor. With four, some of a thread's values do not fit into the registers of a B200.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
 constexpr int least_blocks = 3;
 #else

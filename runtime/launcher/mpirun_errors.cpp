@@ -37,7 +37,7 @@ void MpirunErrors::read_mpirun_line(const std::string& line) {
       R"(.*process rank (\d+) with PID \d+ on node (\S+) exited on (signal (\d+).*)\.)");
   static const std::regex process(R"(\s*Process name: \[\[\d+,\d+\],(\d+)\])");
   static const std::regex code(R"(\s*Exit code:\s*(\d+))");
-  // Of a message that ranks print when the connection to another one breaks.
+  // From the message that ranks print when the connection to another one breaks.
   static const std::regex here(R"(\s*Local host:\s*(\S+))");
   static const std::regex there(R"(\s*Peer host:\s*(\S+))");
   std::smatch parts;

@@ -64,7 +64,7 @@ Seconds time_to_read(const std::vector<std::string>& files) {
 
 MachineState ask_machine(const std::string& name, const CheckSetting& setting, bool here) {
   MachineState state{.machine = name};
-  const auto words = words_on(setting.agent, here ? "localhost" : name, {setting.program, "--describe"});
+  const auto words = words_on(setting.shell, here ? "localhost" : name, {setting.program, "--describe"});
   try {
     Conversation machine(words, setting.limit + time_to_read(setting.files));
     std::optional<std::string> answer;
@@ -73,7 +73,7 @@ MachineState ask_machine(const std::string& name, const CheckSetting& setting, b
       state.problem = here
                           ? "tandem-rank does not run: " + machine.reason()
                           : fmt::format("does not answer to `{} {} {} --describe`: {}",
-                                        setting.agent.words.front(), name, setting.program, machine.reason());
+                                        setting.shell.words.front(), name, setting.program, machine.reason());
       return state;
     }
     const auto told = nlohmann::json::parse(*answer);

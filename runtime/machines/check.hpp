@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "policies/vocabulary/units.hpp"
-#include "runtime/machines/agent.hpp"
+#include "runtime/machines/remote_shell.hpp"
 
 namespace tandem::machines {
 
@@ -38,7 +38,7 @@ struct MachineState {
 
 struct CheckSetting {
   std::vector<std::string> machines;
-  Agent agent;
+  RemoteShell shell;
   std::string program;         ///< path of tandem-rank, on every machine
   std::string token;           ///< a file of the result directory that exists here
   std::string interface = {};  ///< of the messages: names and networks, "eth1,10.0.0.0/24"; empty: any
@@ -49,7 +49,7 @@ struct CheckSetting {
 
 /// The answer of each machine, in the order of the machines. `problem` is set only where no answer came.
 std::vector<MachineState> ask_machines(const CheckSetting& setting);
-/// The same, with every `problem` that the answers show. This machine is asked without the agent.
+/// The same, with every `problem` that the answers show. This machine is asked without the remote shell.
 std::vector<MachineState> check_machines(const CheckSetting& setting);
 
 /// The first address of a machine in the network that messages use (CheckSetting::interface); empty: it is

@@ -18,13 +18,13 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr Seconds end_check_interval{0.1};
-/// Of one command line.
+/// Files in one command line.
 constexpr std::size_t most_files = 100;
 
 }  // namespace
 
-FileArrivals::FileArrivals(Agent agent, ArrivalSetting setting)
-    : agent_(std::move(agent)), setting_(std::move(setting)) {}
+FileArrivals::FileArrivals(RemoteShell shell, ArrivalSetting setting)
+    : shell_(std::move(shell)), setting_(std::move(setting)) {}
 
 FileArrivals::~FileArrivals() {
   {
@@ -94,7 +94,7 @@ bool FileArrivals::bring(const std::string& machine, const std::string& aside,
   fs::create_directories(aside, error);
   const Descriptor nowhere = create_file("/dev/null");
   Process transfer =
-      start_program({.words = {"sh", "-c", fetch_line(agent_, machine, files.front().folder, names, aside)},
+      start_program({.words = {"sh", "-c", fetch_line(shell_, machine, files.front().folder, names, aside)},
                      .output = nowhere.number(),
                      .errors = nowhere.number(),
                      .own_group = true,

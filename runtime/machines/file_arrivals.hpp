@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "policies/vocabulary/units.hpp"
-#include "runtime/machines/agent.hpp"
 #include "runtime/machines/guard_messages.hpp"
+#include "runtime/machines/remote_shell.hpp"
 
 namespace tandem::machines {
 
@@ -25,7 +25,7 @@ struct ArrivalSetting {
 
 class FileArrivals {
  public:
-  FileArrivals(Agent agent, ArrivalSetting setting);
+  FileArrivals(RemoteShell shell, ArrivalSetting setting);
   /// Stops a running transfer: the caller copies what is missing in another way.
   ~FileArrivals();
   FileArrivals(const FileArrivals&) = delete;
@@ -47,7 +47,7 @@ class FileArrivals {
   bool bring(const std::string& machine, const std::string& aside, const std::vector<FinishedFile>& files);
   bool is_ending() const;
 
-  Agent agent_;
+  RemoteShell shell_;
   ArrivalSetting setting_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;

@@ -17,7 +17,7 @@ namespace {
 constexpr std::chrono::milliseconds pause{500};
 /// The first answer waits for the connection.
 constexpr Seconds start_limit{20.0};
-/// In which all machines that a broken network separates have reported it.
+/// Time until all machines that a broken network separates have reported it.
 constexpr std::chrono::milliseconds settle_time{800};
 /// In the list of machines, to either side.
 constexpr std::size_t most_neighbours = 8;
@@ -38,7 +38,7 @@ double seconds_of(std::chrono::steady_clock::duration duration) {
 Guards::Guards(GuardSetting setting)
     : setting_(std::move(setting)),
       states_(setting_.machines.size()),
-      arrivals_(setting_.agent, setting_.arrivals) {
+      arrivals_(setting_.shell, setting_.arrivals) {
   for (std::size_t i = 0; i < states_.size(); ++i) threads_.emplace_back([this, i] { watch(i); });
 }
 
@@ -154,7 +154,7 @@ void Guards::ask_until_end(std::size_t index) {
                            .folders = guarded.sees_results ? std::string() : setting_.arrivals.folders,
                            .files = setting_.arrivals.files,
                            .address = guarded.address});
-  Conversation guard(words_on(setting_.agent, guarded.machine, {setting_.program, "--guard", request}),
+  Conversation guard(words_on(setting_.shell, guarded.machine, {setting_.program, "--guard", request}),
                      start_limit);
   bool knows_peers = guarded.address.empty();
   for (;;) {

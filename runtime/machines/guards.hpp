@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "policies/vocabulary/units.hpp"
-#include "runtime/machines/agent.hpp"
 #include "runtime/machines/file_arrivals.hpp"
 #include "runtime/machines/guard_messages.hpp"
 #include "runtime/machines/rank_ends.hpp"
+#include "runtime/machines/remote_shell.hpp"
 
 namespace tandem::machines {
 
@@ -28,7 +28,7 @@ struct GuardSetting {
     std::string address = {};  ///< in the network that is probed; empty: none
   };
   std::vector<Guarded> machines;
-  Agent agent;
+  RemoteShell shell;
   std::string program;  ///< path of tandem-rank, on every machine
   std::string mark;     ///< variable of the ranks' environment, "NAME=VALUE"
   Seconds limit{4.0};   ///< without an answer

@@ -80,7 +80,7 @@ std::vector<std::string> separated(const std::vector<std::pair<std::string, std:
     unreached[listener].insert(silent);
     unreached[silent].insert(listener);
   }
-  // Of two that miss only each other, the one that is silent.
+  // If two machines miss only each other, the silent one counts as separated.
   const auto* worst = &*unreached.find(pairs.front().second);
   for (const auto& one : unreached)
     if (one.second.size() > worst->second.size()) worst = &one;

@@ -15,7 +15,8 @@ using How = RankEnd::How;
 /// The launcher sends SIGTERM when it ends a job, and SIGKILL a second later.
 bool may_be_the_launcher(const RankEnd& end) { return end.how == How::signal && end.number == SIGTERM; }
 
-/// Of a process that watches a machine without a free core. The launcher waits longer before it kills.
+/// The delay with which a process notices a signal on a machine without a free core. The launcher waits
+/// longer before it kills.
 constexpr Seconds delay_of_a_signal{0.3};
 
 /// Whether `one` may have been before `other`.
@@ -31,7 +32,7 @@ std::optional<RankEnd> killed_first(const std::vector<TimedEnd>& all) {
   std::erase_if(ends, [](const TimedEnd& one) { return one.end.how == How::finished; });
   const auto first = std::ranges::min_element(ends, {}, &TimedEnd::at);
   if (first == ends.end()) return std::nullopt;
-  // Of ends that may have been the first, a signal that cannot come from the launcher is the cause.
+  // Several ends may have been the first. Then a signal that cannot come from the launcher is the cause.
   const TimedEnd* cause = nullptr;
   const auto weight = [](const RankEnd& end) {
     return end.how == How::signal ? 2 : end.how == How::unknown ? 1 : 0;

@@ -28,7 +28,7 @@ class RankWatch {
   std::vector<int> descriptors() const;
   /// Accepts new connections and reads what arrived on the others. Does not block.
   void read_available();
-  /// Of the ranks that were connected, in the order in which they ended.
+  /// The ends of the ranks that were connected, in the order in which they ended.
   const std::vector<Seen>& ends() const { return ends_; }
 
  private:

@@ -21,7 +21,7 @@ constexpr const char* torch_library = "libtandem_torch.so";
 
 /// The output of a script on a machine.
 std::string output_of(const StageSetting& setting, const std::string& machine, const std::string& script) {
-  const auto result = run_program(words_on(setting.agent, machine, {"sh", "-c", script}),
+  const auto result = run_program(words_on(setting.shell, machine, {"sh", "-c", script}),
                                   {.input = {}, .time_limit = setting.limit});
   if (result.status.succeeded() && !result.timed_out) return result.output;
   throw WorldError(fmt::format("machine '{}': cannot copy the program to {}: {}", machine, setting.folder,
@@ -49,13 +49,13 @@ void stage_on(const StageSetting& setting, const std::string& machine, const std
     return;
   const fs::path program(setting.program);
   for (const fs::path& file : program_files(program))
-    send_files(setting.agent, machine, file.parent_path().string(), {file.filename().string()},
+    send_files(setting.shell, machine, file.parent_path().string(), {file.filename().string()},
                target + "/bin", setting.limit);
   for (const auto& name : missing_libraries(output_of(setting, machine, ldd_line(target + "/bin")))) {
     const fs::path path = library_path(own_libraries, name);
     if (path.empty())
       throw ConfigError(fmt::format("machine '{}' lacks {}, and so does this machine", machine, name));
-    send_files(setting.agent, machine, path.parent_path().string(), {path.filename().string()},
+    send_files(setting.shell, machine, path.parent_path().string(), {path.filename().string()},
                target + "/lib", setting.limit);
   }
   // Last, and by rename: its presence says that all is there.

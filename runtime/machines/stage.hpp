@@ -1,17 +1,17 @@
-// Copies the rank program to machines that do not have it, through the agent.
+// Copies the rank program to machines that do not have it, through the remote shell.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "policies/vocabulary/units.hpp"
-#include "runtime/machines/agent.hpp"
+#include "runtime/machines/remote_shell.hpp"
 
 namespace tandem::machines {
 
 struct StageSetting {
   std::vector<std::string> machines;
-  Agent agent;
+  RemoteShell shell;
   std::string program;  ///< path of tandem-rank here; libtandem_torch.so next to it is copied, too
   std::string build;    ///< distinguishes builds
   std::string folder;   ///< absolute; made on each machine

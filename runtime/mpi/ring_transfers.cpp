@@ -192,7 +192,7 @@ void RingTransfers::wait_for_all() {
   threads_.wait_for_all();
 }
 
-/// Of the helper: looks after the ring whenever the rank does not. It lives until the ring is empty: the
+/// The helper thread looks after the ring whenever the rank does not. It lives until the ring is empty: the
 /// kernel may break off requests of a thread that ends.
 void RingTransfers::help() {
   std::unique_lock lock(mutex_);

@@ -20,7 +20,7 @@
 
 namespace tandem {
 
-/// Of one (sender, channel), at the receiver.
+/// The messages of one (sender, channel), at the receiver.
 struct IncomingChannel {
   /// A message that its sender has cancelled; it must be received and discarded. At most `size` bytes.
   struct Cancelled {

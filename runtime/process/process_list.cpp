@@ -19,8 +19,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Of a file of a process, which may end while the file is read: the buffer then throws, and the stream
-/// catches that.
+/// The text of a file of a process, which may end while the file is read: the buffer then throws, and the
+/// stream catches that.
 std::string text_of(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;

@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/machines/agent.hpp"
+#include "runtime/machines/remote_shell.hpp"
 #include "runtime/process/running_program.hpp"
 #include "workloads/cost/profile.hpp"
 #include "workloads/job/check/identity.hpp"
@@ -70,7 +70,7 @@ nlohmann::json description(const std::string& token) {
           {"may_write", may_write(fs::path(token).parent_path())}};
 }
 
-/// Of each file its size and digest; null where it cannot be read.
+/// The contents of each file as its size and digest; null where it cannot be read.
 nlohmann::json contents(const std::vector<std::string>& paths) {
   nlohmann::json all = nlohmann::json::array();
   for (const std::string& path : paths) {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "policies/vocabulary/check.hpp"
-#include "runtime/machines/agent.hpp"
+#include "runtime/machines/remote_shell.hpp"
 #include "runtime/rank/nvml.hpp"
 
 namespace tandem {

@@ -72,7 +72,7 @@ JobRun run_sharing_job(const SharedLaunch& launch, MpiContext& context, Context&
 
 /// As OtherLoad::share, where `ours` is the time that all ranks computed. Collective.
 double share_of_others(const OtherLoad& others, MPI_Comm communicator);
-/// Of this rank's machine, as MPI knows it.
+/// The name of this rank's machine, as MPI knows it.
 std::string machine_name();
 /// Every rank's text, by rank, on rank 0. Collective.
 std::vector<std::string> gather_texts(MPI_Comm communicator, const std::string& own);

@@ -24,7 +24,7 @@ struct OwnJob {
   bool is_first = true;                    ///< of the launch
   Seconds start{0};                        ///< when the job begins, after all ranks of the launch are ready
   std::size_t number = 0;                  ///< of the job in the launch
-  /// Of all jobs; none: there is one.
+  /// The ranks of all jobs; none: there is one.
   std::optional<JobRanks> ranks = {};
   /// Documents of the other jobs that this rank serves, in the order of JobRanks::places.
   std::vector<nlohmann::json> served = {};
@@ -32,7 +32,7 @@ struct OwnJob {
 
   bool has_company() const { return !name.empty(); }
   bool shares() const { return ranks && ranks->any_shared(); }
-  /// Of the ranks that exchange messages.
+  /// The communicator of the ranks that exchange messages.
   MPI_Comm messages() const { return shares() ? MPI_COMM_WORLD : communicator; }
   /// Reorders texts from ranks of `communicator`, or none, by rank of the job. Texts of ranks of other jobs
   /// are empty.

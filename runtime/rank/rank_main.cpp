@@ -133,7 +133,7 @@ struct JobPlace {
   GpuMonitor* gpu = nullptr;    ///< of this rank; null: it computes on the processor
 };
 
-/// Of a rank in a launch whose jobs share cache nodes and stores.
+/// The run of a rank in a launch whose jobs share cache nodes and stores.
 JobRun run_sharing(const Job& job, const Recorded& recorded, MpiContext& context, const JobPlace& place) {
   const OwnJob& own = place.own;
   SharedLaunch launch{
@@ -327,7 +327,7 @@ Notices notices_of(const Job& job, Rank rank, RankSignals& signals, const std::s
 
 constexpr Bytes any_size(std::numeric_limits<std::int64_t>::max());
 
-/// Of gradients and models, no message is larger than the whole model. Others may have any size: samples,
+/// No message with gradients or models is larger than the whole model. Others may have any size: samples,
 /// their losses, and states of ranks.
 Bytes largest_message(const Job& job) {
   const bool has_others = job.data().from_storage() || job.data().needs_losses() || job.roster().steward() ||

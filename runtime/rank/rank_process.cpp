@@ -9,7 +9,7 @@
 #include <cstdlib>
 
 #include "runtime/launcher/rank_lines.hpp"
-#include "runtime/machines/agent.hpp"
+#include "runtime/machines/remote_shell.hpp"
 
 namespace tandem {
 

@@ -27,7 +27,7 @@ class ResultFiles {
   /// over the communicator. Errors: WorldError when a machine's own directory cannot be created.
   ResultFiles(MPI_Comm communicator, ResultPlace place);
 
-  /// Of this rank's files.
+  /// The directory of this rank's files.
   const std::string& directory() const { return directory_; }
   /// No rank has a directory of its own. The same on all ranks.
   bool are_shared() const { return are_shared_; }

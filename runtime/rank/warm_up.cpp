@@ -12,7 +12,7 @@
 namespace tandem {
 namespace {
 
-/// Of a pass: a tenth of a second on a slow core.
+/// Work of a pass: a tenth of a second on a slow core.
 constexpr Flops most_work(2e9);
 
 /// Black images of the first class.

@@ -27,10 +27,10 @@
 #include "tests/benchmarks/rank_benchmark.hpp"
 #include "workloads/job/check/memory_estimate.hpp"
 #include "workloads/job/check/run_description.hpp"
+#include "workloads/records/chrome_trace.hpp"
 #include "workloads/records/journal_bytes.hpp"
 #include "workloads/records/recording_context.hpp"
 #include "workloads/records/result_directory.hpp"
-#include "workloads/records/trace.hpp"
 #include "workloads/roles/run_role.hpp"
 
 namespace tandem {

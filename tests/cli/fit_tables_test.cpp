@@ -84,6 +84,12 @@ class FitTables : public ::testing::Test {
     return json::parse(result.output);
   }
 
+  double predicted(const std::string& words, const std::string& platform) const {
+    const auto result =
+        line_.tandem("predict lab.yaml " + words + " --json --set platform=" + platform + " 2> errors");
+    return json::parse(result.output).at("round_s").get<double>();
+  }
+
   static json number(const json& document, const std::string& begin) {
     for (const auto& each : document.at("numbers"))
       if (each.at("name").get<std::string>().starts_with(begin)) return each;
@@ -105,14 +111,10 @@ TEST_F(FitTables, OfStepsGiveLinksAndDevices) {
   EXPECT_FALSE(number(found, "latency").at("is_determined").get<bool>())
       << "every round has the same latencies, as it has the same computing";
   EXPECT_LT(found.at("error").get<double>(), 0.03);
-  // The simulation on the platform that was found takes as long as the one that made the table.
-  const auto predicted = [&](const std::string& platform) {
-    const auto result = line_.tandem("predict lab.yaml --variant server --json --set platform=" + platform +
-                                     " --set workload.model=resnet32 2> errors");
-    return json::parse(result.output).at("round_s").get<double>();
-  };
+  // A round on the platform that was found takes as long as on the one that made the table.
   line_.shell("sed -i s/10Gf/5Gf/ found.xml");
-  EXPECT_NEAR(predicted("found.xml") / predicted("true.xml"), 1.0, 0.03);
+  const std::string job = "--variant server --set workload.model=resnet32";
+  EXPECT_NEAR(predicted(job, "found.xml") / predicted(job, "true.xml"), 1.0, 0.03);
   EXPECT_EQ(line_.tandem("fit network steps.csv lab.yaml --variant server --out found.xml").exit_code, 2)
       << "exists";
   EXPECT_EQ(found.at("links").size(), 9U);
@@ -148,11 +150,15 @@ TEST_F(FitTables, OfStepsGiveCostsOfAServerAndDevices) {
              {"mlp", "lenet", "resnet32"}, "asp");
   write_lab("lab.xml", {});
   write_job("lab.yaml", "lab.xml");
-  const json found = fit("server steps.csv lab.yaml --variant asp");
+  const json found = fit("server steps.csv lab.yaml --variant asp --out found.xml");
   EXPECT_NEAR(number(found, "time per message").at("value").get<double>(), 3e-3, 0.15e-3) << found.dump(1);
   EXPECT_NEAR(number(found, "time per tensor").at("value").get<double>(), 100e-6, 10e-6) << found.dump(1);
   EXPECT_NEAR(number(found, "time per byte").at("value").get<double>(), 5e-9, 0.5e-9) << found.dump(1);
   EXPECT_LT(found.at("error").get<double>(), 0.03);
+  // Also where the table has no row.
+  line_.shell("sed -i s/10Gf/80Gf/ found.xml");
+  const std::string job = "--variant asp --set workload.model=lenet --set placement.worker_count=6";
+  EXPECT_NEAR(predicted(job, "found.xml") / predicted(job, "true.xml"), 1.0, 0.03);
 }
 
 /// One model alone determines no costs of bytes and tensors.
@@ -207,6 +213,8 @@ TEST_F(FitTables, RefuseWhatIsNoTable) {
   refuses("step_time,sync.algoritm\n1,bsp\n", network, "sync.algoritm");
   refuses("workers,step_time\n2,1\n", network + " --links 'x*'", "found none like 'x*'");
   refuses("workers,step_time\n2,1\n", network + " --set sync.algorithm=adsp", "no closed form");
+  refuses("workers,step_time\n2,1\n", "server bad.csv lab.yaml --variant server --set sync.over=all-reduce",
+          "expected workers that exchange over a server");
   refuses("ranks,bytes,time\n2,1MiB,1ms\n", "collectives bad.csv", "expected at least two all-reduces");
   refuses("ranks,bytes,time\n1,1MiB,1ms\n", "collectives bad.csv", "ranks");
 }

@@ -18,6 +18,8 @@
 #include "validation/campaign/suite.hpp"
 #include "validation/campaign/suite_file.hpp"
 #include "workloads/checkpoint/saved_state.hpp"
+#include "workloads/cost/network_table.hpp"
+#include "workloads/cost/price_table.hpp"
 #include "workloads/cost/profile.hpp"
 #include "workloads/data/dataset_files.hpp"
 #include "workloads/data/shard_index.hpp"
@@ -120,12 +122,12 @@ void read_profile(const std::string& input, const std::string& folder) {
   const Profile profile = load_profile(put(folder, "input.json", input));
   Rng random(1);
   const Work work{.kind = Work::Kind::forward, .bucket = 0, .samples = 8};
-  profile.price("mlp", work);
-  profile.draw_variation("mlp", work, random);
+  PriceTable(profile).price("mlp", work);
+  PriceTable(profile).draw_variation("mlp", work, random);
   profile.draw_lateness(random);
-  profile.slowdown("mlp", Work::Kind::backward);
-  profile.first_extra("mlp", work);
-  profile.all_reduce(4, Bytes(1 << 20));
+  PriceTable(profile).slowdown("mlp", Work::Kind::backward);
+  PriceTable(profile).first_extra("mlp", work);
+  NetworkTable(profile).all_reduce(4, Bytes(1 << 20));
   profile.begin("mlp", &random);
   to_json(profile).dump();
 }

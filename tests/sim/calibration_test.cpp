@@ -16,6 +16,8 @@
 #include "tests/sim/simulated_calibration.hpp"
 #include "tests/support/seeds.hpp"
 #include "tests/support/temporary_folder.hpp"
+#include "workloads/cost/network_table.hpp"
+#include "workloads/cost/price_table.hpp"
 #include "workloads/job/plan/job.hpp"
 #include "workloads/timing/compute_time_sampler.hpp"
 
@@ -59,7 +61,8 @@ TEST(Calibration, FindsTheNetworkAndTheDevicesOfASimulatedCluster) {
     const Work work{
         .kind = entry.kind, .bucket = entry.bucket, .samples = entry.samples, .bytes = Bytes(entry.bytes)};
     EXPECT_NEAR(entry.median_s, device.price(work).count(), 1e-9) << name_of(entry.kind);
-    EXPECT_NEAR(profile.price("mlp", work)->count(), entry.median_s, 1e-12) << name_of(entry.kind);
+    EXPECT_NEAR(PriceTable(profile).price("mlp", work)->count(), entry.median_s, 1e-12)
+        << name_of(entry.kind);
   }
   for (const auto& entry : profile.storage)
     EXPECT_NEAR(entry.median_s, static_cast<double>(entry.bytes) / (entry.write ? 50e6 : 100e6), 1e-9);
@@ -115,7 +118,8 @@ TEST(LongCalibration, MeasuresTheAllReducesOfAJobInTheirExactSizes) {
   }
   EXPECT_EQ(sizes, (std::vector<std::int64_t>{4, 4 << 10, 64 << 10, 120'000, 256 << 10, 1 << 20, 4 << 20,
                                               40'000'000}));
-  EXPECT_DOUBLE_EQ(profile.all_reduce(2, Bytes(120'000))->count(), profile.all_reduces[3].median_s);
+  EXPECT_DOUBLE_EQ(NetworkTable(profile).all_reduce(2, Bytes(120'000))->count(),
+                   profile.all_reduces[3].median_s);
   // 40 MB at 100 MB/s allow six repetitions in an acceptable time.
   EXPECT_EQ(profile.all_reduces[3].raw_s.size(), 6U);
 }
@@ -229,9 +233,11 @@ TEST(LongCalibration, MeasuresTheCompressionOfItsJob) {
   for (const auto kind : {Work::Kind::compress, Work::Kind::decompress})
     for (const std::int64_t elements : {parameters, (parameters + 1) / 2, 3 * parameters / 4}) {
       const Work work{.kind = kind, .bytes = Bytes(4 * elements)};
-      EXPECT_NEAR(profile.price(device.subject(kind), work).value().count(), device.price(work).count(), 1e-8)
+      EXPECT_NEAR(PriceTable(profile).price(device.subject(kind), work).value().count(),
+                  device.price(work).count(), 1e-8)
           << name_of(kind);
-      EXPECT_FALSE(profile.price("top-k (error_feedback true, ratio 0.5)", work)) << "not measured";
+      EXPECT_FALSE(PriceTable(profile).price("top-k (error_feedback true, ratio 0.5)", work))
+          << "not measured";
     }
 }
 
@@ -294,10 +300,11 @@ TEST(Calibration, OfASimulationReproducesItsProfile) {
   for (const auto& entry : truth.compute) {
     const Work work{
         .kind = entry.kind, .bucket = entry.bucket, .samples = entry.samples, .bytes = Bytes(entry.bytes)};
-    EXPECT_NEAR(found.price("mlp", work)->count(), entry.median_s, 1e-8) << name_of(entry.kind);
-    EXPECT_NEAR(found.first_extra("mlp", work).count(), entry.first_s - entry.median_s, 1e-8)
+    EXPECT_NEAR(PriceTable(found).price("mlp", work)->count(), entry.median_s, 1e-8) << name_of(entry.kind);
+    EXPECT_NEAR(PriceTable(found).first_extra("mlp", work).count(), entry.first_s - entry.median_s, 1e-8)
         << name_of(entry.kind) << entry.bucket;
-    EXPECT_NEAR(found.slowdown("mlp", entry.kind), truth.slowdown("mlp", entry.kind), 1e-5)
+    EXPECT_NEAR(PriceTable(found).slowdown("mlp", entry.kind), PriceTable(truth).slowdown("mlp", entry.kind),
+                1e-5)
         << name_of(entry.kind);
   }
   ASSERT_EQ(found.hosts.size(), 3U);

@@ -10,6 +10,7 @@
 #include "tests/support/temporary_folder.hpp"
 #include "workloads/calibration/calibration.hpp"
 #include "workloads/cost/all_reduce_fit.hpp"
+#include "workloads/cost/network_table.hpp"
 #include "workloads/records/messages.hpp"
 #include "workloads/timing/library_all_reduce.hpp"
 
@@ -33,7 +34,7 @@ Profile measured_profile() {
 }
 
 double seconds_of(const Profile& profile, int ranks, std::int64_t bytes) {
-  const auto found = profile.all_reduce(ranks, Bytes(bytes));
+  const auto found = NetworkTable(profile).all_reduce(ranks, Bytes(bytes));
   return found ? found->count() : -1.0;
 }
 
@@ -58,9 +59,9 @@ TEST(MeasuredAllReduce, IsLinearBetweenNumbersOfRanksAndUnknownBeyond) {
 
 TEST(MeasuredAllReduce, CostsLessBehindAnother) {
   const Profile profile = measured_profile();
-  EXPECT_DOUBLE_EQ(profile.all_reduce_behind(2, Bytes(1500))->count(), 5e-4);
-  EXPECT_DOUBLE_EQ(profile.all_reduce_behind(4, Bytes(2000))->count(), 2.3e-3);
-  EXPECT_FALSE(profile.all_reduce_behind(7, Bytes(4)).has_value());
+  EXPECT_DOUBLE_EQ(NetworkTable(profile).all_reduce_behind(2, Bytes(1500))->count(), 5e-4);
+  EXPECT_DOUBLE_EQ(NetworkTable(profile).all_reduce_behind(4, Bytes(2000))->count(), 2.3e-3);
+  EXPECT_FALSE(NetworkTable(profile).all_reduce_behind(7, Bytes(4)).has_value());
 }
 
 TEST(MeasuredAllReduce, RoundTrips) {

@@ -8,6 +8,7 @@
 
 #include "policies/vocabulary/rng.hpp"
 #include "tests/sim/simulated_calibration.hpp"
+#include "workloads/cost/network_table.hpp"
 
 namespace tandem::testing {
 namespace TANDEM_FILE {
@@ -67,7 +68,7 @@ TEST(LongOffsets, OffsetsOfTransfersEndAsEqualSharesSay) {
   const Profile profile = calibrate_simulated(calibration, job, folder);
   EXPECT_EQ(profile.offsets.size(), 8U) << "two directions, four offsets";
   for (const auto& entry : profile.offsets) expect_equal_shares(entry, 0);
-  EXPECT_NEAR(profile.older_rate().value(), 1.0, 0.05);
+  EXPECT_NEAR(NetworkTable(profile).older_rate().value(), 1.0, 0.05);
 }
 
 /// Of four sharers, those without a transfer carry bytes the other way. `also(transfers)`: how many of them
@@ -101,8 +102,8 @@ TEST(Offsets, FindsHowMuchLaterATransferStartsOnALinkInUse) {
   Rng random = Rng::stream(1, "offsets", 0);
   Profile profile;
   profile.share_jitter_bytes = 7;
-  EXPECT_EQ(profile.busy_start(), Seconds(0));
-  EXPECT_EQ(profile.share_jitter(), 7) << "without offsets";
+  EXPECT_EQ(NetworkTable(profile).busy_start(), Seconds(0));
+  EXPECT_EQ(NetworkTable(profile).share_jitter(), 7) << "without offsets";
   for (const double start_s : {0.0, 0.25, 0.5, 0.75}) {
     Profile::OffsetEntry entry{
         .bytes = 1000, .out = false, .transfers = 2, .alone_s = 1, .start_s = start_s, .ends_s = {}};
@@ -112,8 +113,8 @@ TEST(Offsets, FindsHowMuchLaterATransferStartsOnALinkInUse) {
     }
     profile.offsets.push_back(entry);
   }
-  EXPECT_NEAR(profile.busy_start().count(), late_s, 5 * jitter_s / std::sqrt(6000.0));
-  EXPECT_NEAR(profile.share_jitter(), 1000 * jitter_s, 0.05 * 1000 * jitter_s);
+  EXPECT_NEAR(NetworkTable(profile).busy_start().count(), late_s, 5 * jitter_s / std::sqrt(6000.0));
+  EXPECT_NEAR(NetworkTable(profile).share_jitter(), 1000 * jitter_s, 0.05 * 1000 * jitter_s);
 }
 
 TEST(Offsets, FindsThatALinkServesTheOlderTransferFirst) {
@@ -121,12 +122,12 @@ TEST(Offsets, FindsThatALinkServesTheOlderTransferFirst) {
   // A queue: the first of two transfers of 1 s ends as if it were alone.
   profile.offsets = {
       {.bytes = 1000, .out = false, .transfers = 2, .alone_s = 1, .start_s = 0.5, .ends_s = {{1.0, 2.0}}}};
-  EXPECT_GT(profile.older_rate().value(), 100.0);
+  EXPECT_GT(NetworkTable(profile).older_rate().value(), 100.0);
   // Two thirds for the older one.
   profile.offsets.front().ends_s = {{0.5 + 0.5 * 1.5, 2.0}};
-  EXPECT_NEAR(profile.older_rate().value(), 2.0, 1e-9);
+  EXPECT_NEAR(NetworkTable(profile).older_rate().value(), 2.0, 1e-9);
   profile.offsets.clear();
-  EXPECT_FALSE(profile.older_rate());
+  EXPECT_FALSE(NetworkTable(profile).older_rate());
 }
 
 }  // namespace TANDEM_FILE

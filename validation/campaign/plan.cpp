@@ -103,7 +103,7 @@ class Campaign {
       runner_.message(suite_.configurations[configuration].name + ": " + failure);
     }
   }
-  /// Of the configuration, or of the first of its jobs.
+  /// The outcome of the configuration, or of the first of its jobs.
   Compared& outcome_of(std::size_t configuration) {
     return results_.configurations[first_entries_[configuration]];
   }
@@ -205,7 +205,7 @@ class Campaign {
   const std::vector<Task>& tasks_;
   const Runner& runner_;
   CampaignResults results_;
-  /// Of each configuration, among the results; and the number of all.
+  /// The first entry of each configuration among the results; and the number of all.
   std::vector<std::size_t> first_entries_;
 };
 

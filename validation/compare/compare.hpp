@@ -34,7 +34,8 @@ struct Figure {
   double measured = 0;              ///< mean over repetitions
   double error = 0;                 ///< relative_error of the two
   std::optional<double> witness{};  ///< value under SMPI
-  /// Of a phase: (simulated - measured) / measured step time; these add up to the error of step time.
+  /// Contribution of a phase: (simulated - measured) / measured step time; these add up to the error of step
+  /// time.
   std::optional<double> contribution{};
   std::optional<Interval> interval{};    ///< 95 % interval of the error
   std::optional<double> noise_floor{};   ///< how much measured repetitions differ

@@ -34,7 +34,7 @@ int workers_of(const RunInfo& info) {
 /// not an event.
 using Decider = std::function<std::string(const std::string& event)>;
 
-/// Of a policy whose state a resumed job restores first, and which a generation with other workers has anew.
+/// For a policy whose state a resumed job restores first, and which is new in a generation with other workers.
 template <class Policy>
 Decider restorable(std::function<std::unique_ptr<Policy>(const sync::Begun&)> make, const sync::Begun& first,
                    std::string (*decide)(Policy&, const std::string&)) {

@@ -57,7 +57,7 @@ std::vector<double> centred_ranks(const std::vector<double>& values) {
   return ranks;
 }
 
-/// Of values about their means.
+/// The correlation of deviations from the means.
 double correlation(const std::vector<double>& a, const std::vector<double>& b) {
   const auto product = [](const auto& x, const auto& y) {
     return std::inner_product(x.begin(), x.end(), y.begin(), 0.0);

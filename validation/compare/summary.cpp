@@ -187,7 +187,7 @@ std::string first_failed_gate(const Validation& validation) {
   return "";
 }
 
-/// Why differences are no errors of a prediction, in the first configuration of which they are none.
+/// Why the differences of the first configuration that predicts nothing are not errors; empty: all predict.
 std::string other_origin(const Validation& validation) {
   for (const auto& configuration : validation.configurations)
     if (configuration.comparison && !configuration.comparison->origin.difference.empty())
@@ -304,7 +304,7 @@ std::string verdict_of(const Validation& v) {
 
 // ---- The first lines of a report ----
 
-/// Of the headline's set.
+/// The contenders in the set of the headline.
 std::vector<Contender> contenders_of(const Validation& validation) {
   std::vector<Contender> all;
   const bool of_hold_out = validation.headline().name != "all";

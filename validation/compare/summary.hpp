@@ -105,7 +105,7 @@ struct ErrorSummary {
   std::optional<double> noise_floor{};      ///< mean over configurations
   std::optional<double> half_width{};  ///< half of the 95 % interval of an error, mean over configurations
   std::optional<double> error_over_noise{};
-  /// Of a phase: mean and mean absolute contribution to the error of step time.
+  /// Contribution of a phase: mean and mean absolute contribution to the error of step time.
   std::optional<double> contribution{};
   std::optional<double> absolute_contribution{};
   /// Mean absolute parts of the error over the `witnessed` configurations: simulator - witness (two programs

@@ -23,7 +23,7 @@ std::string capitalised(std::string text) {
   return text;
 }
 
-/// Of the cells that a table shows.
+/// The largest value of the cells that a table shows.
 double largest_of(const AnswerPanel& panel, std::size_t measure) {
   double largest = 0;
   for (const auto& row : panel.rows)
@@ -93,7 +93,7 @@ Table table_of_measures(const Answer& answer, const AnswerPanel& panel) {
   return without_empty_columns(std::move(table));
 }
 
-/// Of a line chart, or of a bar chart with one bar for each variant and column.
+/// The height of a line chart, or of a bar chart with one bar for each variant and column.
 std::size_t chart_height(const Answer& answer, const AnswerPanel& panel) {
   if (answer.across && !answer.across->numbers.empty()) return 340;
   return 70 + 24 * std::max<std::size_t>(panel.rows.size() * panel.columns.size(), 2);
@@ -105,7 +105,7 @@ Chart chart_of(const Answer& answer, std::size_t panel, const std::string& id, c
   return {id + '-' + std::to_string(panel), title, chart_height(answer, own)};
 }
 
-/// Of each panel: efficiency along workers, then the measures.
+/// Charts of each panel: efficiency along workers, then the measures.
 Charts charts_of_measures(const Answer& answer) {
   Charts charts;
   const bool is_scaling = answer.is_along_workers() && answer.place_of("throughput");
@@ -119,7 +119,7 @@ Charts charts_of_measures(const Answer& answer) {
   return charts;
 }
 
-/// Of a place of the grid: "quad, 8 workers".
+/// The name of a place of the grid: "quad, 8 workers".
 std::string place_name(const Answer& answer, const AnswerPanel& panel, std::size_t column) {
   if (!answer.across) return panel.title;
   const std::string value = answer.column_name(column);

@@ -38,7 +38,7 @@ struct ColumnRanking {
 
 const Estimate& first_of(const AnswerRow& row, std::size_t at) { return row.cells[at]->estimates.front(); }
 
-/// Of the columns in which the measure of some variant is known.
+/// Rankings in the columns in which the measure of some variant is known.
 std::vector<ColumnRanking> rankings_of(const Answer& answer) {
   std::vector<ColumnRanking> all;
   for (const auto& panel : answer.panels)
@@ -178,7 +178,8 @@ std::string gains_of(const Answer& answer, const std::vector<ColumnRanking>& ran
              : fmt::format("the others {}", gain_phrase(measure, range_of(measure, others), "it"));
 }
 
-/// Of one variant at several places of the axis across: "throughput: 100 samples/s at 8 workers, ...".
+/// A sentence about one variant at several places of the axis across: "throughput: 100 samples/s at 8
+/// workers, ...".
 std::string sentence_of_one(const Answer& answer, const std::vector<ColumnRanking>& rankings) {
   const Measure& measure = answer.measures.front();
   Names values;

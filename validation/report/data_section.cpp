@@ -23,7 +23,7 @@ struct PartName {
 };
 constexpr PartName data_parts[] = {{&DataParts::cold, "cold epoch"}, {&DataParts::warm, "warm epochs"}};
 
-/// Of a part; none: not known.
+/// A value of a part; none: not known.
 using PartValue = std::function<std::optional<double>(const DataPart&)>;
 
 std::optional<double> value_in(const Part& part, const PartValue& value) {

@@ -36,7 +36,7 @@ constexpr const char* style =
     ".platform text.name { font-size: 12.5px; font-weight: 600; fill: #1b2430; } "
     ".platform text.binds { fill: #c5221f; font-weight: 600; }";
 
-/// Of one character in usual fonts without serifs, at most, in widths of the letter m.
+/// The width of one character in usual fonts without serifs, at most, in widths of the letter m.
 double share_of_em(char32_t letter) {
   if (letter >= 0x2E80) return 1.05;
   if (letter >= 0x80) return 0.75;

@@ -191,7 +191,7 @@ class Level {
     return node;
   }
 
-  /// Of all hosts in the one group of nodes to all in the other.
+  /// The way from all hosts in the one group of nodes to all in the other.
   Way joined_way(const std::vector<std::size_t>& from_group, const std::vector<std::size_t>& to_group) const {
     Way joined;
     std::size_t ways = 0;

@@ -17,7 +17,7 @@ namespace tandem::validation {
 
 inline constexpr int report_schema_version = 8;
 
-/// Of both worlds.
+/// A figure in both worlds.
 template <class T>
 struct Worlds {
   T simulated{};
@@ -52,7 +52,7 @@ struct ReportMetrics {
   std::vector<RunMetrics> measured{};
 };
 
-/// Of jobs whose machines may depart. Measured: means over repetitions.
+/// The members of a job whose machines may depart. Measured: means over repetitions.
 struct ReportMembers {
   MembersFigure departures{}, arrivals{}, lost_samples{};
   std::optional<double> largest_shift_s{};       ///< of the time of a departure
@@ -182,7 +182,7 @@ struct MemberMark {
   std::string kind{};  ///< "joined" or "departed"
   std::string text{};
 };
-/// Of one slot within the window of a timeline; times from its begin.
+/// The members in one slot within the window of a timeline; times from its begin.
 struct WindowMembers {
   std::vector<std::pair<double, double>> absent{};  ///< begin and duration
   std::vector<MemberMark> marks{};

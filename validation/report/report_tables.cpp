@@ -70,7 +70,7 @@ ColumnOf<ErrorSummary> ratio_column(const char* name, std::string (*text)(double
   return {name, [=](const ErrorSummary& row) { return Cell(text(value_or_nan(row.*member))); }};
 }
 
-/// Of one world.
+/// The speed-up in one world.
 ColumnOf<RankedVariant> speed_up_column(const char* name, BothWorlds RankedVariant::*speed_up,
                                         std::optional<double> BothWorlds::*world) {
   return {name,

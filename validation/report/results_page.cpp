@@ -103,7 +103,7 @@ ResultRow row_of(const fs::path& result, const fs::path& folder) {
   return row;
 }
 
-/// Of the results whose machines may depart; the script of the page draws those that are marked.
+/// The members of results whose machines may depart; the script of the page draws those that are marked.
 void add_membership(const ResultsList& list, Page& page) {
   bool is_first = true;
   for (const ResultRow& row : list.results) {
@@ -117,7 +117,7 @@ void add_membership(const ResultsList& list, Page& page) {
   }
 }
 
-/// Of the results of jobs that started again.
+/// The launches of jobs that started again.
 void add_launches_of_results(const ResultsList& list, Page& page) {
   bool is_first = true;
   for (const ResultRow& row : list.results) {
@@ -130,7 +130,7 @@ void add_launches_of_results(const ResultsList& list, Page& page) {
   }
 }
 
-/// Of the results of jobs with cache nodes; the script of the page draws those that are marked.
+/// The data of jobs with cache nodes; the script of the page draws those that are marked.
 void add_data_of_results(const ResultsList& list, Page& page) {
   bool is_first = true;
   for (const ResultRow& row : list.results) {

@@ -130,7 +130,7 @@ std::vector<std::string> all_warnings(const std::vector<StudyResult>& configurat
   return warnings;
 }
 
-/// Of study_figures.
+/// The figure of study_figures with this key.
 Number figure_of(const StudyResult& own, const std::string& key) {
   const std::map<std::string, Number> figures = {{"throughput", own.throughput},
                                                  {"step_time_s", own.step_time_s},

@@ -52,7 +52,7 @@ std::string quoted(const std::string& text) {
   return '"' + inside + '"';
 }
 
-/// Of each configuration that worked: "best", "equal" or "behind", and the bottleneck.
+/// The conclusion on each configuration that worked: "best", "equal" or "behind", and the bottleneck.
 std::map<std::string, std::pair<std::string, std::string>> conclusions_of(const Answer& answer) {
   std::map<std::string, std::pair<std::string, std::string>> all;
   for (const auto& panel : answer.panels)

@@ -187,7 +187,7 @@ void add_failed(const Study& study, Page& page) {
     if (own.failed()) page.add(Heading{3, own.name + ": failed"}, Code{own.failure, true});
 }
 
-/// Of a bar chart with that many rows.
+/// The height of a bar chart with that many rows.
 std::size_t height_of(std::size_t rows) { return 60 + 22 * std::max<std::size_t>(rows, 2); }
 
 void add_published(const Study& study, Page& page) {

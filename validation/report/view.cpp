@@ -45,7 +45,7 @@ std::string cpu_wait_note(const Variants& variants) {
       worst.cpu_wait_share * 100, worst.name);
 }
 
-/// Of the configurations whose share is large.
+/// The shares of configurations whose share is large.
 struct LargeShares {
   int count = 0;
   double most = 0.0;

@@ -24,7 +24,7 @@ constexpr std::int64_t mebibyte = std::int64_t{1} << 20;
 constexpr std::int64_t file_bytes = 64 * mebibyte;
 constexpr std::int64_t small = 4096;
 constexpr std::int64_t large = mebibyte;
-/// Of each point: enough to be exact, on a slow disk no longer than this.
+/// Time for each point: enough to be exact, and no more on a slow disk.
 constexpr Seconds longest{0.3};
 constexpr int most_small_reads = 256;
 constexpr int most_large_reads = 64;

@@ -114,7 +114,7 @@ class Reader {
                         .at_once_raw_s = {}});
   }
 
-  /// Of bandwidths with enough digits.
+  /// Checks the factor between bandwidths that have enough digits.
   void check_factor(int count, double algorithm, double bus) const {
     constexpr double enough = 1.0;  // GB/s with two decimals
     constexpr double tolerance = 0.02;

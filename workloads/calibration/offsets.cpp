@@ -55,7 +55,8 @@ class Transfers {
   Transfers(Context& context, std::size_t most)
       : context_(context), out_(transfer_bytes), in_(most, std::vector<std::byte>(transfer_bytes)) {}
 
-  /// Of rank 0: when each transfer ended, in the order of their starts, counted from the first start.
+  /// Rank 0's part. Returns when each transfer ended, in the order of their starts, counted from the first
+  /// start.
   std::vector<double> carry_out(bool out, const Parts& parts, Seconds spacing) {
     const auto& sharers = parts.transfers;
     std::vector<Pending> answers, questions, opposite;
@@ -88,7 +89,7 @@ class Transfers {
     return ends_s;
   }
 
-  /// Of a sharer.
+  /// The part of a rank that shares the link.
   void take_part(bool out) {
     Pending question = protocol::receive<"pings">(context_, 0, {leaving(out), in_.front().data()});
     context_.wait(question);

@@ -38,7 +38,7 @@ void CommitFiles::create_directories() const {
 }
 
 std::vector<WrittenParts::Part> CommitFiles::find() const {
-  // Of those that this rank has no part in, it may have to remove the other files later.
+  // If this rank has no part in a commit, it may have to remove the other files of that commit later.
   std::set<std::int64_t> found;
   if (group_.changes()) {
     for (const std::int64_t round : rounds_in(directory_))

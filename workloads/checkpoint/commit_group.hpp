@@ -53,8 +53,8 @@ class CommitGroup {
   std::span<const Rank> recorders() const { return job_.roster().workers(); }
   /// The rank that decides notifies the others which commits are complete.
   bool announces_complete() const;
-  /// Another rank decides, and this one needs its messages: it has files that it removes, or commits or
-  /// records to write.
+  /// Another rank decides, and this rank needs its messages, because this rank removes files, or writes
+  /// commits or records.
   bool listens() const;
   /// The ranks that listen to this one.
   std::vector<Rank> listeners() const;

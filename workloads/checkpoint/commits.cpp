@@ -34,7 +34,7 @@ void Commits::begin_members(std::int64_t round) {
   own_.find();
   // A worker that joins is in a view already.
   if (!group_.is_awaited() || group_.is_in_view()) return;
-  // Which of them is present, they do not know yet; of several rows one stays.
+  // The members do not know yet which of them is present; of several rows, one stays.
   if (job_.is_restarted()) decider_.restart_from(restart_commit(job_));
   // Slots for spares are empty as the job begins.
   std::vector<int> first(job_.roster().first_workers().size());

@@ -26,7 +26,7 @@ bool is_same(const RankAssignment& part, const RankAssignment& other) {
 
 int count_workers(const Job& job) { return static_cast<int>(job.roster().workers().size()); }
 
-/// Of the generation that wrote the commit after which `job` continues at that point.
+/// The number of workers in the generation that wrote the commit after which `job` continues at that point.
 int former_workers(const Job& job, const ResumePoint& point) {
   return point.former_workers > 0 ? point.former_workers : count_workers(job);
 }

@@ -17,8 +17,8 @@ std::string name_of_worker(int index, const char* name) { return fmt::format("wo
 
 int number_of_workers(const Job& job) { return static_cast<int>(job.roster().workers().size()); }
 
-/// Of the job that wrote the checkpoint or continues from it: where commits are on machines, one of these has
-/// it.
+/// The state of a worker in the job that wrote the checkpoint or continues from it: where commits are on
+/// machines, one of these has it.
 SavedState load_worker(const Job& job, const ResumePoint& point, int index, bool with_vectors) {
   const std::string path =
       state_path(job, point.directory, point.round, {RankAssignment::Role::worker, index, std::string()});
@@ -30,7 +30,7 @@ SavedState load_decider(const ResumePoint& point, const Job& job, Rank rank) {
       state_path(job, point.directory, point.round, job.roster().assignment(rank)));
 }
 
-/// Of the workers that were in the slot, as all members know.
+/// Samples that the workers in this slot have trained on, as all members know.
 std::int64_t samples_in_slot(const SavedState& of_member, int index) {
   return of_member.integer(fmt::format("exchange.samples.{}", index));
 }

@@ -30,7 +30,7 @@ constexpr int records_version = 2;
 constexpr const char* records_ending = ".records";
 constexpr const char* announced_ending = ".announced";
 constexpr Seconds note_interval{0.25};
-/// Of one part.
+/// The most bytes of one part.
 constexpr std::size_t most_bytes = 4U << 20U;
 
 /// One file of records as it is read. Bytes are those of one journal for each mark.

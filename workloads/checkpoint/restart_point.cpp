@@ -197,7 +197,7 @@ std::int64_t samples_of_generations_after(const Job& job, const std::optional<Re
   return samples;
 }
 
-/// Of all ranks that the job has or had.
+/// The assignments of all ranks that the job has or had.
 std::vector<RankAssignment> all_assignments(const Job& job) {
   std::vector<RankAssignment> all = job.roster().assignments();
   std::ranges::move(absent_workers(job), std::back_inserter(all));

@@ -74,7 +74,7 @@ std::string directory_with(const Job& job, const std::string& directory, const s
 
 std::string name_of_round(std::int64_t round) { return fmt::format("round_{:08}", round); }
 
-/// Of generations with several sets of workers: which parts a commit has follows from its generation.
+/// Rounds of generations with several sets of workers: which parts a commit has follows from its generation.
 std::vector<std::int64_t> rounds_on_machines(const CommitPlan& plan, const std::string& directory) {
   std::set<std::int64_t, std::greater<>> rounds;
   for (const std::string& own : commit_directories(plan, directory))
@@ -93,7 +93,7 @@ std::optional<std::int64_t> round_of(const std::string& name, const std::string&
   return is_number && name == name_of_round(round) + ending ? std::optional(round) : std::nullopt;
 }
 
-/// Of the files in the directory's checkpoints that end so, the latest first.
+/// Rounds of the files in the directory's checkpoints with this ending, the latest first.
 std::vector<std::int64_t> rounds_of_files(const std::string& directory, const std::string& ending) {
   std::vector<std::int64_t> rounds;
   std::error_code error;

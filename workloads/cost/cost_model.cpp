@@ -5,6 +5,7 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "workloads/cost/decoding_name.hpp"
+#include "workloads/cost/price_table.hpp"
 
 namespace tandem {
 namespace {
@@ -39,7 +40,7 @@ PricedModel::PricedModel(std::shared_ptr<const ModelDescription> model, std::str
   if (profile_ == nullptr) return;
   for (std::size_t i = 0; i < slowdowns_.size(); ++i) {
     const auto work = static_cast<Work::Kind>(i);
-    slowdowns_[i] = profile_->slowdown(subject(work), work);
+    slowdowns_[i] = PriceTable(*profile_).slowdown(subject(work), work);
   }
 }
 
@@ -69,7 +70,7 @@ bool CostModel::is_stated(Work::Kind kind) const {
 Seconds CostModel::price(const Work& work) const {
   if (is_stated(work.kind)) return server_->time_of(work);
   if (const Profile* profile = priced_->profile())
-    if (const auto measured = profile->price(subject(work.kind), work))
+    if (const auto measured = PriceTable(*profile).price(subject(work.kind), work))
       return *measured * (host_ == nullptr ? 1.0 : host_->ratio_of(work.kind));
   return from_device(work);
 }
@@ -77,14 +78,14 @@ Seconds CostModel::price(const Work& work) const {
 Seconds CostModel::draw(const Work& work, Rng& random) const {
   const Profile* profile = priced_->profile();
   const double variation =
-      profile == nullptr ? 1.0 : profile->draw_variation(subject(work.kind), work, random);
+      profile == nullptr ? 1.0 : PriceTable(*profile).draw_variation(subject(work.kind), work, random);
   return price(work) * variation;
 }
 
 Seconds CostModel::first_extra(const Work& work) const {
   if (priced_->profile() == nullptr || is_stated(work.kind)) return Seconds(0);
   const double ratio = host_ == nullptr ? 1.0 : host_->first_ratio_of(work.kind);
-  return priced_->profile()->first_extra(subject(work.kind), work) * ratio;
+  return PriceTable(*priced_->profile()).first_extra(subject(work.kind), work) * ratio;
 }
 
 const BucketDescription& CostModel::bucket_of(const Work& work) const {
@@ -132,7 +133,7 @@ Seconds CostModel::from_timeline(const MeasuredPasses& measured, const Work& wor
   return *std::next(at) - *at;
 }
 
-/// Of the whole model, as one worker does; servers have parts of it.
+/// Whether the update is that of the whole model, as one worker does; servers have parts of it.
 bool CostModel::is_measured_update(const Work& work) const {
   const MeasuredPasses* measured = priced_->measured();
   return measured != nullptr && measured->update > Seconds(0) && work.kind == Work::Kind::update &&

@@ -101,7 +101,7 @@ class CostModel {
   /// Its time is part of the costs of a server that the host states.
   bool is_stated(Work::Kind kind) const;
   Seconds from_device(const Work& work) const;
-  /// Of a pass. Buckets and samples in proportion; other devices by the ratio of the rates.
+  /// The price of a pass. Buckets and samples in proportion; other devices by the ratio of the rates.
   Seconds from_measured(const MeasuredPasses& measured, const Work& work) const;
   /// The same where buckets are measured, or the processor's time is: the device and the processor each have
   /// a time for every part of the step, and the later one counts.
@@ -111,7 +111,7 @@ class CostModel {
   bool is_measured_update(const Work& work) const;
   const BucketDescription& bucket_of(const Work& work) const;
   Seconds from_image_sizes(const Work& work) const;
-  /// Of work that streams vectors.
+  /// Start-up time of work that streams vectors.
   Seconds start_of(int kernels) const;
   Seconds from_effort(const compression::Effort& effort, Bytes size) const;
 

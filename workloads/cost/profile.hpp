@@ -196,59 +196,18 @@ struct Profile {
     std::vector<std::vector<double>> ends_s;
   };
   std::vector<OffsetEntry> offsets;  ///< empty: not measured
-  /// The same distance without systematic differences: standard deviation in bytes. From the offsets if they
-  /// were measured, else share_jitter_bytes.
-  double share_jitter() const;
-  /// Time that a transfer loses when it starts on a link in use: the median over pairs of transfers that
-  /// start one after the other of (distance of their ends - distance of their starts). With three sharers or
-  /// more it is measured while bytes move the other way; without those it is several times as long. 0
-  /// without offsets.
-  Seconds busy_start() const;
-  /// Rate of the older of two transfers over that of the newer, while both share the link: the median of the
-  /// measured pairs. 1: equal shares, as simulated; large: a queue. None without offsets.
-  std::optional<double> older_rate() const;
 
   /// It was not measured on a machine: it has tables of all-reduces of another program. A simulation
   /// combines them with the links and devices of its platform.
   bool has_tables_alone() const { return paths.empty(); }
-  /// Seconds for the work, if measured: exact sample count, or interpolated between measured ones.
-  std::optional<Seconds> price(const std::string& model, const Work& work) const;
-  /// Factor on the usual time: one of the measured times of the operation that is nearest in size, over their
-  /// median. 1 where nothing was measured.
-  double draw_variation(const std::string& model, const Work& work, Rng& random) const;
   /// One of the measured latenesses; 0 where none was measured.
   Seconds draw_lateness(Rng& random) const;
-  /// Factor on the time of this kind of work while messages are in flight: median times with messages over
-  /// median times alone. At least 1; 1 where nothing was measured.
-  double slowdown(const std::string& model, Work::Kind kind) const;
-  /// Additional time of the first execution of this kind and bucket.
-  Seconds first_extra(const std::string& model, const Work& work) const;
   /// The measurement of the host or, if there is none, of the first host of its kind. Null: no measurement;
   /// the host is then as fast as the host of `compute`.
   const HostEntry* host_entry(const std::string& host, const std::string& kind) const;
-  /// Whether all-reduces of exactly this number of ranks were measured.
-  bool has_all_reduces(int ranks) const;
-  /// The measured number of ranks that is nearest; 0 if none was measured.
-  int nearest_all_reduce_ranks(int ranks) const;
-  /// Time of MPI's own all-reduce: interpolated linearly between measured sizes and numbers of ranks,
-  /// extrapolated from the two largest sizes. Nothing outside the measured numbers of ranks.
-  std::optional<Seconds> all_reduce(int ranks, Bytes size) const;
-  /// Least time that an all-reduce adds to another one that was in progress when it began.
-  std::optional<Seconds> all_reduce_behind(int ranks, Bytes size) const;
-  /// As draw_variation, for the nearest measured all-reduce that has neither more ranks nor a larger size.
-  double draw_all_reduce_variation(int ranks, Bytes size, Rng& random) const;
   /// Start-up delay of a rank that creates this model (empty: math is modelled): one of the measured delays,
   /// or their median if `random` is null; 0 if this model was not measured.
   Seconds begin(const std::string& model, Rng* random) const;
-
- private:
-  /// Price of work with a stored size; none if no images of known sizes were decoded.
-  std::optional<Seconds> decoding_price(const std::string& model, const Work& work) const;
-  std::optional<Seconds> all_reduce(double AllReduceEntry::*what, int ranks, Bytes size) const;
-  /// Two measured operations of the kind: the largest one that is not larger than the work, and the smallest
-  /// one that is not smaller; null where there is none.
-  std::pair<const ComputeEntry*, const ComputeEntry*> around(const std::string& model,
-                                                             const Work& work) const;
 };
 
 nlohmann::json to_json(const Profile& profile);

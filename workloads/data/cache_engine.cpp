@@ -153,7 +153,7 @@ CacheLedger& CacheEngine::open_ledger(int job, std::int64_t epoch) {
   return state.epochs[static_cast<std::size_t>(epoch)];
 }
 
-/// Of the epoch that the job is in.
+/// The ledger of the job's present epoch.
 CacheLedger& CacheEngine::open_ledger(int job) {
   return open_ledger(job, jobs_[static_cast<std::size_t>(job)].epoch);
 }
@@ -228,7 +228,7 @@ void CacheEngine::add_demand(CacheLedger& ledger) {
   }
 }
 
-/// Of the reads in the background and the packages. Samples that are here or in flight are left out, but a
+/// Counts reads in the background and packages. Samples that are here or in flight are left out, but a
 /// package is read as a whole.
 void CacheEngine::count_background(int job) {
   auto& reads = decisions_.fetch;

@@ -127,7 +127,7 @@ Source sample_set(const std::string& name, const std::string& summary, std::vect
 }
 
 std::vector<OptionSpec> normalisation_options() {
-  // Of ImageNet, over all channels.
+  // Defaults are those of ImageNet, over all channels.
   return {{"mean", "of pixels scaled to [0, 1], over all channels, for normalisation", 0.449, 0.0, 1.0},
           {"deviation", "standard deviation of the same", 0.226, 1e-6, 1.0}};
 }

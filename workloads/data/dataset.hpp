@@ -30,7 +30,7 @@ struct DatasetInfo {
   int pixel_bits =
       8;  ///< that a record has for each pixel and channel, 8 or 6; the first ones are the lowest
   std::int64_t pixels() const { return std::int64_t{channels} * height * width; }
-  /// Of the label, lowest byte first.
+  /// Bytes of the label, lowest byte first.
   int label_bytes() const { return classes > 256 ? 2 : 1; }
   Bytes record_bytes() const { return Bytes(label_bytes() + (pixels() * pixel_bits + 7) / 8); }
   /// Pre: the first bytes of a record.
@@ -79,7 +79,7 @@ class Dataset {
   std::vector<std::uint16_t> train_labels() const;
 
  private:
-  /// Of training and of tests.
+  /// Records for training and for tests.
   using Records = std::pair<std::vector<std::byte>, std::vector<std::byte>>;
   Dataset(DatasetInfo info, const std::shared_ptr<const Records>& records);
 

@@ -15,7 +15,7 @@
 namespace tandem {
 namespace {
 
-/// Of one image; a larger one is a mistake, or made to use up memory.
+/// Pixels of one image; a larger one is a mistake, or made to use up memory.
 constexpr std::int64_t most_pixels = std::int64_t{1} << 28;
 
 [[noreturn]] void fail_image(const std::string& name, const std::string& expected, const std::string& found) {

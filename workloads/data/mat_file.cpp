@@ -21,7 +21,7 @@ struct Matio {
   decltype(&Mat_VarFree) free = nullptr;
 };
 
-/// Of the version whose header was compiled.
+/// The library in the version whose header was compiled.
 Matio load_matio() {
   void* const library = dlopen(TANDEM_MATIO_LIBRARY, RTLD_LAZY | RTLD_LOCAL);
   const auto fail = [] {

@@ -31,7 +31,7 @@ struct SampleSet {
   /// (workload.image_size).
   void decode(Dataset::Part which, SampleId id, std::span<const std::byte> stored,
               std::span<std::byte> record) const;
-  /// Of names, sizes, classes and checksums.
+  /// The digest of names, sizes, classes and checksums.
   std::string digest() const { return train.manifest->digest() + test.manifest->digest(); }
 };
 

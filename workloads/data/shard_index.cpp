@@ -110,7 +110,7 @@ class Reader {
     end_ = 0;
   }
 
-  /// Of the last shard.
+  /// Expects that the last shard has samples.
   void expect_samples() const {
     if (!index_.shards.empty() && end_ == 0)
       fail("a sample of '" + index_.shards.back().file + "' before it");

@@ -85,7 +85,7 @@ bool is_in_memory(int file) {
   return fstatfs(file, &system) == 0 && (system.f_type == tmpfs || system.f_type == ramfs);
 }
 
-/// Of the first pages.
+/// Whether the first pages are in memory.
 bool has_pages_in_memory(int file) {
   constexpr std::size_t most = 64 * static_cast<std::size_t>(alignment);
   const off_t end = lseek(file, 0, SEEK_END);
@@ -172,7 +172,7 @@ void StorageFile::expect_size(Bytes expected) const {
                      std::to_string(expected.count()) + " bytes, found " + std::to_string(found));
 }
 
-/// Of the result of a read, whose wanted part are its first `needed` bytes, up to byte `end` of the file.
+/// Checks the result of a read, whose wanted part is its first `needed` bytes, up to byte `end` of the file.
 void StorageFile::check(std::int64_t result, std::int64_t needed, std::int64_t end) const {
   if (result < 0) {
     errno = static_cast<int>(-result);

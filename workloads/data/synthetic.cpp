@@ -100,7 +100,7 @@ void add_pixels(const DatasetInfo& info, const std::vector<std::uint8_t>& patter
 std::vector<std::byte> make_synthetic(const DatasetInfo& info, Dataset::Part part, std::int64_t count,
                                       std::uint64_t seed) {
   TANDEM_CHECK(info.pixels() * info.pixel_bits % 8 == 0, info.pixels(), info.pixel_bits);
-  // Of the classes that occur: those of large images take long.
+  // Only patterns of the classes that occur: those of large images take long.
   std::vector<std::vector<std::uint8_t>> patterns(static_cast<std::size_t>(info.classes));
   std::vector<std::byte> records;
   records.reserve(static_cast<std::size_t>(count * info.record_bytes().count()));

@@ -48,7 +48,7 @@ std::optional<std::uint64_t> number_in(std::span<const std::byte, block_bytes> b
   return number;
 }
 
-/// Of all bytes, with blanks in place of the sum itself.
+/// The sum of all bytes, with blanks in place of the sum itself.
 std::uint64_t sum_of(std::span<const std::byte, block_bytes> block) {
   const auto add = [](std::uint64_t sum, std::byte byte) { return sum + std::to_integer<unsigned>(byte); };
   const auto own = block.subspan(sum_field.offset, sum_field.bytes);

@@ -35,7 +35,7 @@ class TierFile {
   /// Of those of the samples that the file `from`, this one or another, has as they were written: from now on
   /// they are here. The others are not. Errors: WorldError.
   std::vector<TierEntry> take_over(const std::string& from, std::span<const TierEntry> samples);
-  /// Of a sample that is here.
+  /// The checksum of a sample that is here.
   std::uint32_t checksum_of(SampleId id) const { return written_.at(static_cast<std::size_t>(id)).checksum; }
   /// The blocks that it alone uses can be used for others, where the file system can do that.
   void remove(SampleId id);

@@ -14,7 +14,7 @@ class TraceBytes {
   /// Reads the next bytes: as many as fit, fewer only at the end. Errors: ConfigError for a file that cannot
   /// be unpacked.
   virtual std::size_t read(std::span<char> bytes) = 0;
-  /// Of the trace; 0: not known.
+  /// The size of the trace; 0: not known.
   virtual std::size_t size() const { return 0; }
   /// Share of the file that was read.
   virtual double share_read() = 0;

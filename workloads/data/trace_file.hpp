@@ -14,7 +14,7 @@ namespace tandem {
 struct TraceFormat {
   std::string type;         ///< of trace_types()
   std::string record = {};  ///< of binary: the fields, "<IQI" (letters of Python's struct)
-  // Of csv and binary; columns are counted from 1.
+  // Columns of csv and binary; columns are counted from 1.
   int id_column = 1;
   int size_column = 2;  ///< 0: there is none, each object has one byte
   char delimiter = ',';

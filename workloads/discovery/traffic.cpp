@@ -127,7 +127,8 @@ class Flows {
     return false;
   }
 
-  /// Of the messages that arrived within the window, from the first to the last; of all, if there are few.
+  /// The rate of the messages that arrived within the window, from the first to the last; of all, if there
+  /// are few.
   double rate_of(const Flow& flow) const {
     const auto& times = flow.arrivals_s;
     auto first = std::ranges::lower_bound(times, window_begin * duration_.count());

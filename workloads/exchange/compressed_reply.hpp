@@ -60,7 +60,7 @@ class ReplyCompressor {
                   const ShardPieces& pieces, const Snapshot& model);
 
   Bytes size(std::size_t piece) const { return Bytes(pieces_[piece].expected); }
-  /// Of the values that are compressed.
+  /// Bytes of the values that are compressed.
   Bytes values() const { return values_; }
   /// No message for the worker has been made of this version of the model, and it does not need all of it.
   bool is_due(int worker, std::int64_t version) const;
@@ -133,7 +133,7 @@ class ReplyDecoder {
   Bytes values(int bucket) const;
   /// The bucket's part of the last messages becomes part of the model, or is the mean.
   Kernel decode(Replica& replica, int bucket);
-  /// Of the last messages. Pre: they are decoded, or messages have one length, or math is modelled.
+  /// Bytes of the last messages. Pre: they are decoded, or messages have one length, or math is modelled.
   std::int64_t bytes() const;
 
  private:

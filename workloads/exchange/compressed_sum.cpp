@@ -30,16 +30,41 @@ void serialise_unsent(Feedback& feedback, std::int64_t elements, int vectors, St
   if (feedback) feedback->serialise(state, name + ".unsent", static_cast<std::size_t>(elements), vectors);
 }
 
-/// Messages are added.
-class Summed final : public CompressedSum {
+/// Every worker sends one message of a codec.
+class Coded : public CompressedSum {
  public:
-  Summed(const ExchangePlan& exchange, ComputeDevice& device, const compression::Setting& setting,
-         bool repeats)
+  Coded(const ExchangePlan& exchange, ComputeDevice& device, const compression::Setting& setting,
+        bool repeats)
       : device_(device),
         codec_(make_device_codec(exchange, device, setting)),
         feedback_(feedback_for(exchange, device, repeats)),
-        elements_(setting.stretch.elements),
-        element_(*exchange.compression()->element) {}
+        elements_(setting.stretch.elements) {}
+
+  void take_back() override { tandem::take_back(feedback_); }
+  void serialise(StateArchive& state, const std::string& name) override {
+    serialise_common(state, name);
+    serialise_unsent(feedback_, elements_, codec_->memory_vectors(), state, name);
+  }
+  void serialise_common(StateArchive& state, const std::string& name) override {
+    state.number(name + ".exchange", exchange_);
+  }
+
+ protected:
+  ComputeDevice& device_;
+  std::unique_ptr<compression::Codec> codec_;
+  Feedback feedback_;
+  std::int64_t exchange_ = 0;
+
+ private:
+  std::int64_t elements_;
+};
+
+/// Messages are added.
+class Summed final : public Coded {
+ public:
+  Summed(const ExchangePlan& exchange, ComputeDevice& device, const compression::Setting& setting,
+         bool repeats)
+      : Coded(exchange, device, setting, repeats), element_(*exchange.compression()->element) {}
 
   void exchange_among(const std::vector<int>&, int) override {}
   std::vector<Vector> vectors() const override {
@@ -54,34 +79,16 @@ class Summed final : public CompressedSum {
 
   std::span<std::byte> memory(std::size_t) override { return message_.span(); }
   void finish(std::span<float> payload) override { codec_->decode(message_.span(), exchange_++, payload); }
-  void take_back() override { tandem::take_back(feedback_); }
-  void serialise(StateArchive& state, const std::string& name) override {
-    serialise_common(state, name);
-    serialise_unsent(feedback_, elements_, codec_->memory_vectors(), state, name);
-  }
-  void serialise_common(StateArchive& state, const std::string& name) override {
-    state.number(name + ".exchange", exchange_);
-  }
 
  private:
-  ComputeDevice& device_;
-  std::unique_ptr<compression::Codec> codec_;
-  Feedback feedback_;
-  std::int64_t elements_;
   Element element_;
   DeviceArray<std::byte> message_;
-  std::int64_t exchange_ = 0;
 };
 
 /// Every worker gets the messages of all workers, and decodes them in the order of workers.
-class Gathered final : public CompressedSum {
+class Gathered final : public Coded {
  public:
-  Gathered(const ExchangePlan& exchange, ComputeDevice& device, const compression::Setting& setting,
-           bool repeats)
-      : device_(device),
-        codec_(make_device_codec(exchange, device, setting)),
-        feedback_(feedback_for(exchange, device, repeats)),
-        elements_(setting.stretch.elements) {}
+  using Coded::Coded;
 
   void exchange_among(const std::vector<int>& order, int self) override {
     if (place_of_.size() != order.size()) messages_ = {};
@@ -115,30 +122,16 @@ class Gathered final : public CompressedSum {
     ++exchange_;
   }
 
-  void take_back() override { tandem::take_back(feedback_); }
-  void serialise(StateArchive& state, const std::string& name) override {
-    serialise_common(state, name);
-    serialise_unsent(feedback_, elements_, codec_->memory_vectors(), state, name);
-  }
-  void serialise_common(StateArchive& state, const std::string& name) override {
-    state.number(name + ".exchange", exchange_);
-  }
-
  private:
   std::span<std::byte> message_of(std::size_t worker) {
     const auto bytes = static_cast<std::size_t>(codec_->message_bytes());
     return messages_.span().subspan(place_of_[worker] * bytes, bytes);
   }
 
-  ComputeDevice& device_;
-  std::unique_ptr<compression::Codec> codec_;
-  Feedback feedback_;
-  std::int64_t elements_;
   std::vector<std::size_t> place_of_;  ///< by worker, among those that exchange
   std::size_t self_ = 0;
   DeviceArray<std::byte> messages_;
   FloatArray one_;  ///< the values of one worker, for a codec that does not add
-  std::int64_t exchange_ = 0;
 };
 
 /// Left factors are summed, made orthonormal, and give right factors, which are summed. The values of a

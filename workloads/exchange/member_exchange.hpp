@@ -20,7 +20,7 @@ namespace tandem {
 struct MemberHooks {
   /// How many samples the workers of this slot have taken.
   std::function<std::int64_t()> taken;
-  /// The samples were dealt anew.
+  /// The samples were dealt again.
   std::function<void(const sampling::MemberDeals& deals)> dealt;
   // Where workers exchange directly:
   /// Passes the worker's policy an event about the members. `decides_again`: an exchange with the former

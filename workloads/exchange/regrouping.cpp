@@ -161,7 +161,7 @@ void Regrouping::send_state(std::span<const int> behind) {
   }
 }
 
-/// Which of them are still there is in the slots of the view.
+/// The slots of the view say which of them are still there.
 void Regrouping::note_receivers() {
   for (Sent& sent : sends_)
     sent.is_to_member = slots_.standing(static_cast<std::size_t>(sent.to)) == protocol::Standing::current;

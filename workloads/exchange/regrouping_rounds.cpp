@@ -178,7 +178,7 @@ sync::Members RegroupingRounds::members_event() const {
   return {.round = static_cast<int>(rounds_.rounds()), .workers = {members.begin(), members.end()}};
 }
 
-/// Of the floats of the state that workers have in common.
+/// The size of the floats of the state that workers have in common.
 Bytes RegroupingRounds::common_size() const {
   return replica_.common_size() + (messages_ == nullptr ? Bytes(0) : messages_->common_size());
 }

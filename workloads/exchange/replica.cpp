@@ -13,7 +13,8 @@
 namespace tandem {
 namespace {
 
-/// Of the model's size, that all workers have after a round: the model, and what steps it by sums.
+/// The number of vectors of the model's size that all workers have after a round: the model, and what steps
+/// it by sums.
 int common_vectors(const ExchangePlan& exchange) {
   if (exchange.payload() == sync::Payload::gradient)
     return 1 + optimizer_vectors(exchange.optimizer_setting());

@@ -26,7 +26,7 @@ std::optional<std::int32_t> bucket_of_note(const ShardPieces& pieces, std::size_
   return by_key && pieces[piece + 1].bucket != bucket ? std::optional(bucket) : std::nullopt;
 }
 
-/// Of the channel on which a server expects the next note of a worker between two exchanges.
+/// The bucket of the channel on which a server expects the next note of a worker between two exchanges.
 std::int32_t bucket_of_first_note(const ShardPieces& pieces, bool by_key) {
   return bucket_of_note(pieces, keys_of(pieces, by_key).front().last, by_key).value();
 }
@@ -199,7 +199,8 @@ class ServerExchange final : public Exchange, public MemberExchange {
     return numbers;
   }
 
-  /// Of the deals that this worker has got, it knows the first ones. A newcomer knows all.
+  /// Receives the deals after those that this worker knows, up to the first `told` ones. A newcomer knows
+  /// all.
   void follow_deals(std::int32_t told) {
     const std::int32_t count = told - std::exchange(deals_followed_, told);
     if (count == 0 || joins_) return;

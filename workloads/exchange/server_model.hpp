@@ -44,7 +44,7 @@ class ServerModel {
   /// Compresses the current model, or the last mean, for the worker; none: that was done, or its reply is
   /// not compressed. `version`: of the model.
   std::optional<Kernel> compress_reply(int worker, std::int64_t version);
-  /// Of the values that it compresses.
+  /// Bytes of the values that it compresses.
   Bytes compressed_values() const { return replies_ ? replies_->values() : Bytes(0); }
   /// The model or mean for the worker. Pre: compress_reply() returns none.
   HandedOut hand_out(int worker, std::int64_t version);

@@ -229,7 +229,7 @@ std::vector<ExperimentKey> sync_keys() {
   };
 }
 
-/// On which data.
+/// Keys of the data on which the job trains.
 std::vector<ExperimentKey> data_keys() {
   return {
       {KEY(data.source),
@@ -346,7 +346,7 @@ std::vector<ExperimentKey> sample_keys() {
   };
 }
 
-/// On which hosts.
+/// Keys of the hosts on which roles run.
 std::vector<ExperimentKey> placement_keys() {
   return {
       {KEY(placement.workers),

@@ -62,7 +62,7 @@ void override_jobs(std::vector<Assignment>& of_jobs, const Experiment& experimen
 std::vector<Assignment> assignments_of_variant(const Experiment& experiment, const std::string& variant,
                                                const std::string& place);
 
-/// Of a variant or a job, which is also the name of a folder. Errors: ConfigError.
+/// Checks the name of a variant or a job, which is also the name of a folder. Errors: ConfigError.
 void check_name(const std::string& place, const std::string& label, const std::string& name);
 
 /// "PLACE: key 'a.b': expected EXPECTED, found FOUND".

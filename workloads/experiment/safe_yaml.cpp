@@ -56,7 +56,7 @@ class Gate : public YAML::EventHandler {
   void OnMapEnd() override { close(); }
 
  private:
-  /// Of a value, with its aliases expanded.
+  /// The size of a value, with its aliases expanded.
   struct Size {
     std::size_t values = 0;
     std::size_t bytes = 0;  ///< of texts

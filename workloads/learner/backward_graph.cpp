@@ -28,7 +28,8 @@ BackwardGraph::BackwardGraph(at::Tensor loss) : loss_(std::move(loss)) {
   add_gradient(root, at::ones_like(loss_));
 }
 
-/// Of the operations that are ready, the one that forward did last runs first, as in autograd's own engine.
+/// Among the operations that are ready, the one that forward did last runs first, as in autograd's own
+/// engine.
 void BackwardGraph::sort_nodes(Node* last_operation) {
   std::unordered_map<Node*, int> awaited;
   std::vector<Node*> found = {last_operation};

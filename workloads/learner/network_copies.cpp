@@ -11,7 +11,7 @@ constexpr auto channels_last = at::MemoryFormat::ChannelsLast;
 
 bool is_aligned(const float* values) { return reinterpret_cast<std::uintptr_t>(values) % 16 == 0; }
 
-/// Of each filter, in a weight of (filters, channels, rows, columns).
+/// The channels of each filter, in a weight of (filters, channels, rows, columns).
 std::int64_t channels_of(const at::Tensor& weight) { return weight.size(1); }
 std::int64_t places_of(const at::Tensor& weight) { return weight.size(2) * weight.size(3); }
 

@@ -31,8 +31,8 @@ using nlohmann::json;
 
 /// Increase it when descriptions of the same model change.
 constexpr int cache_version = 3;
-/// With which this program was built: another one may order tensors and count operations differently. Empty:
-/// without libtorch, or its version is not known.
+/// The version with which this program was built: another one may order tensors and count operations
+/// differently. Empty: without libtorch, or its version is not known.
 constexpr const char* own_torch = TANDEM_TORCH_VERSION;
 /// Settings of one model that are kept.
 constexpr std::size_t most_entries = 32;

@@ -32,8 +32,9 @@ struct Cost {
   double backward = 0.0;
 };
 
-/// Of convolutions and matrix products, by autograd's names and the place of their first factor among the
-/// operands; zero for any other operation. Backward computes the gradient of each factor that needs one.
+/// The cost of convolutions and matrix products, by autograd's names and the place of their first factor
+/// among the operands; zero for any other operation. Backward computes the gradient of each factor that needs
+/// one.
 Cost cost_at(const BackwardGraph& graph, std::size_t position) {
   const std::string name = graph.operation(position);
   constexpr std::pair<const char*, std::size_t> products[] = {{"ConvolutionBackward", 0},

@@ -54,7 +54,7 @@ c10::IValue entry_of(const c10::IValue& archive, const std::string& path, const 
   return found->value();
 }
 
-/// Of a file of torch.jit.save, which no file of torch.save has.
+/// Whether torch.jit.save wrote the file: no file of torch.save has this record.
 bool is_torch_script(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file || find_zip_error(path)) return false;

@@ -118,7 +118,7 @@ std::optional<MachineEvent> Machines::take(Seconds now) {
   while (true) {
     const auto departure = next_departure();
     const bool is_planned = !planned_.empty() && planned_.begin()->first <= now;
-    // Of events at one time, planned ones are first: a warning precedes its departure.
+    // Planned events come before others at the same time: a warning precedes its departure.
     if (is_planned && (!departure || planned_.begin()->first <= departure->at)) {
       if (auto event = take_planned()) return event;
       continue;

@@ -40,7 +40,7 @@ std::optional<Seconds> Membership::next() const {
   return tick_ && (!of_machines || *tick_ < *of_machines) ? tick_ : of_machines;
 }
 
-/// Of a machine first, of two at the same time.
+/// Of two steps at the same time, that of a machine comes first.
 Membership::Step Membership::take() {
   const auto time = next();
   TANDEM_CHECK(time, "nothing happens any more");

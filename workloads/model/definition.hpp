@@ -30,8 +30,8 @@ struct Convolution {
   Extent padding = 0;
   bool bias = true;
   std::int64_t groups = 1;
-  /// Of the initial weights, which are uniform within gain / sqrt(inputs of one output). PyTorch's gain is
-  /// 1.
+  /// The gain of the initial weights, which are uniform within gain / sqrt(inputs of one output). PyTorch's
+  /// gain is 1.
   double gain = 1.0;
 };
 /// Fully connected, with bias; the number of inputs is that of the previous layer.

@@ -210,7 +210,7 @@ class Course {
     return (is_end ? until - 1 : until) / every_ - from / every_ + (at_end ? 1 : 0);
   }
 
-  /// Of the rounds after `from` until `until`, with their commits.
+  /// The time of the rounds after `from` until `until`, with their commits.
   Seconds time_of(Seconds round, std::int64_t from, std::int64_t until) const {
     return round * static_cast<double>(until - from) +
            commit_.write * static_cast<double>(commits_after(from, until));
@@ -227,7 +227,7 @@ class Course {
     double samples = 0.0;
     for (const int slot : slots)
       if (!setting_.work.empty()) samples += setting_.work[static_cast<std::size_t>(slot)].samples;
-    // Of finished rounds.
+    // Samples of finished rounds.
     life_.generations.back().lost_samples = static_cast<std::int64_t>(samples * std::floor(rounds));
   }
 

@@ -24,7 +24,7 @@ struct CommitTimes {
 /// Ranks of one host use its disk one after the other; without a disk they take no time.
 CommitTimes commit_times(const Job& job);
 
-/// Of one worker.
+/// The work of one worker.
 struct WorkOfRound {
   std::array<Seconds, phase_count> phases{};  ///< the exchange takes the rest of the round
   int samples = 0;

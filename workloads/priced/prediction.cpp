@@ -110,7 +110,8 @@ class Predictor {
     return {plan_.all_reduce()->collectives[bucket], summed_elements_[bucket]};
   }
 
-  /// Of the kinds of all buckets, ready at 0. A tree does not use all links all the time.
+  /// The times of the sums of all kinds of buckets, which are ready at 0. A tree does not use all links all
+  /// the time.
   std::map<Sum, prices::Bucket> times_of_sums() const {
     const auto has_idle_links = [](const std::string& name) {
       return name != native_all_reduce && name != ring_collective;

@@ -19,7 +19,7 @@ RoundTimes::RoundTimes(Experiment experiment, platforms::Description platform,
   auto& placement = experiment_.placement;
   placement.workers.insert(placement.workers.end(), placement.spares.begin(), placement.spares.end());
   placement.spares.clear();
-  // Of a round alone.
+  // Departures, recovery and commits are no part of a round.
   experiment_.transience = {};
   experiment_.recovery = {};
   experiment_.checkpoint = {};

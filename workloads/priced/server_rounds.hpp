@@ -51,8 +51,8 @@ class ServerRounds {
   /// The servers of the host that has the most work for its cores, unless that is one thread: " ('store': 2
   /// servers, 1 core)".
   std::string busiest_servers() const;
-  /// Of that host, if not all of its cores count: "the server on 'store' uses 1 of 8 cores (...)". Else
-  /// empty.
+  /// The cores of that host, if not all of its cores count: "the server on 'store' uses 1 of 8 cores (...)".
+  /// Else empty.
   std::string unused_cores() const;
 
  private:
@@ -67,7 +67,7 @@ class ServerRounds {
   std::size_t shards() const { return plan_.shard_layout().size(); }
   std::vector<SharedHost> shared_hosts() const;
   const SharedHost& busiest_host() const;
-  /// Of so many pushes of this size that are there; of a shard.
+  /// The work of a shard on `pushes` pushes of this size that have arrived.
   prices::CoreWork work_of(Rank rank, Bytes size, int tensors, int pushes) const;
   prices::CoreWork update_of(std::size_t shard, int pushes) const;
   Seconds demand_of(const SharedHost& host) const;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double tolerance = 0.1;
 
-/// Of a worker and step, in the mean of all workers.
+/// Computing time per worker and step, the mean of all workers.
 double computing_s(const Prediction& found) {
   double sum_s = 0.0;
   std::size_t workers = 0;

@@ -1,4 +1,4 @@
-// The measured speed of a job beside its closed form, and what is suspected where it is slower.
+// Compares the measured speed of a job with its closed form, and says what is suspected where it is slower.
 #pragma once
 
 #include <string>

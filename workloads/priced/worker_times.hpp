@@ -8,7 +8,7 @@
 
 namespace tandem::priced {
 
-/// Of one round.
+/// Times of one round.
 struct WorkerTimes {
   std::string host;          ///< of the first worker of the class
   std::vector<int> workers;  ///< of the class
@@ -17,7 +17,7 @@ struct WorkerTimes {
   std::vector<Seconds> backward;  ///< by bucket
   Seconds updates;                ///< of its own model, and its change, before the exchange
   Seconds update_after;           ///< of its own model, with what the exchange gave
-  /// Of a round that is one step with its exchange: when the processor has launched it; 0: it is always
+  /// In a round that is one step with its exchange: when the processor has launched it; 0: it is always
   /// ahead.
   Seconds launched;
   int steps = 1;  ///< of the round

@@ -116,7 +116,7 @@ class Stays {
       }
     }
     for (auto& [key, stay] : others) add(std::move(stay));
-    // Of a host whose machine only departs later than the job ends.
+    // The stay of a host whose machine only departs after the end of the job.
     for (const std::string& host : hosts_of_others_)
       if (std::ranges::none_of(stays_, [&](const Stay& stay) { return stay.host == host; }))
         add({.host = host, .end = makespan_});
@@ -196,7 +196,7 @@ class Activity {
     lost_ = united(std::move(lost_));
   }
 
-  /// Of each worker: the share of its samples that the server did not take.
+  /// For each worker: the share of its samples that the server did not take.
   void find_dropped(const Journal& journal) {
     if (journal.dropped_samples == 0) return;
     std::map<Rank, double> taken;

@@ -17,7 +17,7 @@
 namespace tandem {
 namespace {
 
-/// Of the epochs of a part of the job.
+/// The epochs of a part of the job.
 struct EpochRange {
   std::int64_t first = 0, last = 0;
   bool has(std::int64_t epoch) const { return first <= epoch && epoch <= last; }
@@ -46,8 +46,8 @@ bool is_beyond_the_end(const RunInfo& info, std::int64_t epoch) {
   return end > 0 && static_cast<double>(epoch) >= end;
 }
 
-/// The cold epoch, or the later ones: without the last one if only a part of it was requested, unless it is
-/// the only one and the job trained in it. The range of the later ones may be empty.
+/// The cold epoch, or the range of the later epochs, which may be empty. The last epoch is left out if only a
+/// part of it was requested, unless it is the only one and the job trained in it.
 EpochRange range_of(const RunInfo& info, const Journal& journal, bool is_cold) {
   const std::int64_t first = std::ranges::min(journal.caches, {}, &CacheRecord::epoch).epoch;
   if (is_cold) return {first, first};
@@ -73,7 +73,7 @@ std::map<std::int64_t, std::vector<const DeliveryRecord*>> recorded_epochs(const
   return epochs;
 }
 
-/// Of the data set, from an epoch in which nodes were asked for each sample once.
+/// The bytes of the data set, from an epoch in which nodes were asked for each sample once.
 std::optional<double> bytes_of_set(const std::vector<const DeliveryRecord*>& records) {
   std::int64_t samples = 0, bytes = 0;
   for (const DeliveryRecord* record : records) {

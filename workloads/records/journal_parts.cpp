@@ -38,7 +38,7 @@ bool is_empty(const CacheRecord& record) {
 template <class Record>
 concept Counts = std::is_same_v<Record, StalenessRecord> || std::is_same_v<Record, CacheRecord>;
 
-/// Of a figure that adds up; shares and longest times do not.
+/// For figures that add up; shares and longest times do not.
 template <class Figure>
 constexpr bool is_count = std::is_same_v<std::remove_cvref_t<Figure>, std::int64_t>;
 

@@ -211,7 +211,7 @@ SampleCounts sample_counts(const RunInfo& info, const Journal& journal) {
   if (!samples.applied) return samples;
   const std::int64_t lost = *samples.pending - journal.accepted_samples;
   samples.pending = journal.accepted_samples;
-  // Of departures of workers since the last commit from which the job started, all was recorded, unless that
+  // What was lost is recorded for departures since the commit from which the job last started, unless that
   // lacks records.
   samples.lost_is_known = !ranks_were_killed || (lost >= 0 && !lacks_steps(info, journal));
   if (samples.lost_is_known) samples.lost = lost;

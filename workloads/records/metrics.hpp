@@ -37,8 +37,8 @@ struct SampleCounts {
   std::optional<std::int64_t> applied{};
   /// Pushed, but the job ended before the update that would have had them. None over peers.
   std::optional<std::int64_t> pending{};
-  /// Of steps of workers whose machine departed before their push had arrived. Where the job starts again,
-  /// of finished steps that were done again and are known.
+  /// Samples of steps of workers whose machine departed before their push had arrived. Where the job starts
+  /// again: samples of finished steps that were done again and are known.
   std::int64_t lost = 0;
   bool lost_is_known =
       true;  ///< otherwise more were lost, by ranks that were killed before they recorded them

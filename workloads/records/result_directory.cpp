@@ -11,6 +11,7 @@
 #include "policies/vocabulary/stream_text.hpp"
 #include "workloads/experiment/json_fields.hpp"
 #include "workloads/experiment/json_file.hpp"
+#include "workloads/records/chrome_trace.hpp"
 #include "workloads/records/costs.hpp"
 #include "workloads/records/csv_columns.hpp"
 #include "workloads/records/format.hpp"
@@ -19,7 +20,6 @@
 #include "workloads/records/run_fields.hpp"
 #include "workloads/records/summary.hpp"
 #include "workloads/records/summary_fields.hpp"
-#include "workloads/records/trace.hpp"
 
 namespace tandem {
 

@@ -84,17 +84,19 @@ struct RunInfo {
   /// The launches of a job that started again because ranks died or machines departed, in their order. Empty:
   /// it did not.
   std::vector<LaunchRecord> generations;
-  /// Of each worker's slot, where machines may depart: machines of equal zones fall together. Else empty.
+  /// The zone of each worker's slot, where machines may depart: machines of equal zones fall together. Else
+  /// empty.
   std::vector<std::size_t> zones;
   std::vector<SlotMachine> slot_machines;  ///< of each, if the provisioning policy asks; else empty
   /// The same, by host: those of which the platform says where they are.
   std::map<std::string, HostPlace> places;
   std::vector<MachinePrice> prices;  ///< of the machines of the job that have one
-  /// Of the machines whose loss stops the job, by slot: the "model" and its "options". Null: not known.
+  /// The lifetimes of the machines whose loss stops the job, by slot: the "model" and its "options". Null:
+  /// not known.
   nlohmann::json lifetimes;
 };
 
-/// Of a rank; empty when unknown.
+/// The role of a rank; empty when unknown.
 std::string role_of(const RunInfo& info, Rank rank);
 std::string host_of(const RunInfo& info, Rank rank);
 

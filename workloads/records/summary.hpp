@@ -64,7 +64,7 @@ struct LinkUse {
   double both = 0;  ///< in both directions at the same time
 };
 
-/// Of whole numbers.
+/// The distribution of whole numbers.
 struct DistributionSummary {
   std::int64_t count = 0, min = 0;
   double mean = 0;
@@ -304,7 +304,7 @@ struct Summary {
   std::optional<ExchangeShares> exchange_shares{};
   std::optional<DistributionSummary> staleness{}, local_steps{};
   std::optional<double> phase_order{};
-  /// Of experiments with stop.accuracy; none within: another limit ended the job.
+  /// Where the experiment has stop.accuracy; none within: another limit ended the job.
   std::optional<std::optional<ReachedAccuracy>> accuracy_stop{};
   std::optional<EnsembleSummary> ensemble{};
   std::optional<CacheSummary> cache{};

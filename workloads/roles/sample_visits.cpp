@@ -311,7 +311,7 @@ void SampleVisits::skip_in_lists(std::int64_t samples) {
   taken_ = last_ = noted_ = static_cast<std::size_t>(samples - before_epoch_);
 }
 
-/// Of earlier epochs.
+/// Losses of earlier epochs.
 void SampleVisits::serialise_losses(StateArchive& state) {
   state.floats("losses", table_);
   const auto epochs = static_cast<std::size_t>(std::min<std::int64_t>(epoch_, data_.lists().loss_lag()));

@@ -8,6 +8,7 @@
 #include "policies/collectives/nccl.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "workloads/cost/all_reduce_fit.hpp"
+#include "workloads/cost/network_table.hpp"
 
 namespace tandem {
 namespace {
@@ -35,11 +36,12 @@ LibraryAllReduceCost::LibraryAllReduceCost(const Job& job, const platforms::Netw
 LibraryAllReduceCost::Time LibraryAllReduceCost::next(std::span<const Rank> members, Bytes size) {
   const int ranks = static_cast<int>(members.size());
   std::optional<Time> time;
-  if (profile_ != nullptr && !profile_->has_all_reduces(ranks)) time = fitted(ranks, size);
+  if (profile_ != nullptr && !NetworkTable(*profile_).has_all_reduces(ranks)) time = fitted(ranks, size);
   if (time) {
     ++fitted_;
   } else {
-    const auto measured = profile_ == nullptr ? std::nullopt : profile_->all_reduce(ranks, size);
+    const auto measured =
+        profile_ == nullptr ? std::nullopt : NetworkTable(*profile_).all_reduce(ranks, size);
     if (!measured) {
       ++guessed_;
       const Guess& guessed = guess(members, size);
@@ -47,9 +49,10 @@ LibraryAllReduceCost::Time LibraryAllReduceCost::next(std::span<const Rank> memb
       return {guessed.time, guessed.time};
     }
     ++measured_;
-    time = {*measured, *profile_->all_reduce_behind(ranks, size)};
+    time = {*measured, *NetworkTable(*profile_).all_reduce_behind(ranks, size)};
   }
-  const double variation = noise_ ? profile_->draw_all_reduce_variation(ranks, size, *noise_) : 1.0;
+  const double variation =
+      noise_ ? NetworkTable(*profile_).draw_all_reduce_variation(ranks, size, *noise_) : 1.0;
   return {time->alone * variation, time->behind * variation};
 }
 
@@ -59,8 +62,9 @@ std::optional<LibraryAllReduceCost::Time> LibraryAllReduceCost::fitted(int ranks
   const auto formula = fit_all_reduces(*profile_, size);
   if (!formula) return std::nullopt;
   // Concurrent ones share links as those of the nearest measured number of ranks do.
-  const int nearest = profile_->nearest_all_reduce_ranks(ranks);
-  const double behind = *profile_->all_reduce_behind(nearest, size) / *profile_->all_reduce(nearest, size);
+  const NetworkTable table(*profile_);
+  const int nearest = table.nearest_all_reduce_ranks(ranks);
+  const double behind = *table.all_reduce_behind(nearest, size) / *table.all_reduce(nearest, size);
   const Seconds alone = collectives::predict(*formula, ranks, size.count());
   known->second = {alone, alone * behind};
   return known->second;
@@ -104,7 +108,8 @@ LibraryAllReduceCost::Guess LibraryAllReduceCost::guess_nccl(std::span<const Ran
     return std::pair(plan_and_price(setting, network_), std::move(setting.hosts));
   };
   const auto [all, hosts] = priced(size.count() / static_cast<std::int64_t>(sizeof(float)));
-  // Of one element for each rank: hardly more than the latencies. Each step waits for its slowest message.
+  // The time of one element for each rank: hardly more than the latencies. Each step waits for its slowest
+  // message.
   const Seconds latencies = std::min(all.time, priced(std::ssize(members)).first.time);
   const Seconds step = latencies / (2.0 * (static_cast<double>(members.size()) - 1));
   collectives::RingCost cost{.transfers = all.time - latencies,

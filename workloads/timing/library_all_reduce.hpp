@@ -40,14 +40,14 @@ class LibraryAllReduceCost {
   bool used() const { return measured_ + fitted_ + guessed_ > 0; }
 
  private:
-  /// Of the algorithm that the library takes; and of a ring.
+  /// The time of the algorithm that the library takes; and of a ring.
   struct Guess {
     Seconds time;
     Seconds ring;
   };
   const Guess& guess(std::span<const Rank> members, Bytes size);
   Guess guess_nccl(std::span<const Rank> members, Bytes size);
-  /// Of a message from each worker to the next one of the order, the last to the first.
+  /// The latency of a message from each worker to the next one of the order, the last to the first.
   std::vector<Seconds> latencies_around(const std::vector<std::string>& hosts,
                                         const std::vector<int>& order) const;
   bool is_nccl(std::span<const Rank> members) const;

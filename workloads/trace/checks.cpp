@@ -56,7 +56,7 @@ std::vector<Check> windows_against_marks(const RankFindings& findings) {
   const double difference = windows / marks - 1;
   std::string figure = "differ by " + percent(difference);
   if (std::abs(difference) > close) figure += ": the CPU runs ahead, the GPU's steps count";
-  // Which the windows are made for.
+  // Windows are made for such a difference, so it is shown, and is no failure.
   return {{"steps on the GPU against ProfilerStep, which is on the CPU", figure,
            std::abs(difference) <= close ? Verdict::holds : Verdict::shown}};
 }

@@ -76,7 +76,7 @@ JobDescription DdpLogging::describe(const std::string& file) const {
   job.world_size = small_count(number_of("world_size"));
   job.hook = text_of("comm_hook");
   const std::string types = text_of("dtypes");
-  // Of several types, which bucket has which is not known.
+  // If there are several types, it is not known which bucket has which.
   const std::int64_t known = bytes_of_type(types);
   const std::int64_t width = known > 0 ? known : 4;
   const std::string rebuilt = text_of(sizes);

@@ -179,7 +179,7 @@ void ExecutionNodes::number(std::int64_t value, int depth) {
   if (depth == 1 && (key_ == "parent" || key_ == "ctrl_deps")) node_.parent = value;
   if (depth == 3 && key_ == "attrs" && inner_key_ == "value" && attribute_ == "pg_size") group_size_ = value;
   if (list_ != List::shapes || argument_ != 1) return;
-  // Of the first input, or of a tensor in the list that it is.
+  // A size of the first input or, if that is a list, of a tensor in it.
   if (depth == list_depth_ + 1 && node_.tensors.empty()) node_.tensors.emplace_back();
   const bool is_size = depth == list_depth_ + 1 || depth == list_depth_ + 2;
   if (is_size && !node_.tensors.empty() && node_.tensors.back().size() < most_dimensions)
@@ -214,7 +214,7 @@ JobDescription ExecutionNodes::describe() {
   for (const NodeStep& step : steps) ++alike[sizes_of(step)];
   for (NodeStep& step : steps) {
     const int count = alike[sizes_of(step)];
-    // Of as many, the later: in the first step, DDP has one bucket.
+    // Of equal counts, the later one: in the first step, DDP has one bucket.
     if (count < job.steps_alike) continue;
     add_gradients(step);
     job.steps_alike = count;

@@ -50,7 +50,7 @@ int count_of(const JobDescription& job, CollectiveKind kind) {
   return found == job.other_collectives.end() ? 0 : found->second;
 }
 
-/// Of each bucket: as described, else in proportion to the bytes between the known times around it.
+/// The time of each bucket: as described, else in proportion to the bytes between the known times around it.
 /// `backward`: when the backward pass begins and ends.
 std::vector<Nanoseconds> ready_times(const std::vector<DescribedBucket>& buckets, Span backward) {
   std::vector<Nanoseconds> times;

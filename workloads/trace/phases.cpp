@@ -126,8 +126,8 @@ class PhaseDivision {
   }
 
  private:
-  /// Of operators within each other the outermost one has the shapes of the layer; of several in a row, which
-  /// have one number because the first ones have no node, the last one.
+  /// If operators contain each other, the outermost one has the shapes of the layer; of several in a row,
+  /// which have one number because the first ones have no node, the last one.
   std::unordered_map<std::int64_t, const HostEvent*> operators_by_sequence() const {
     std::unordered_map<std::int64_t, const HostEvent*> found;
     for (const auto* op : events_.operators) {

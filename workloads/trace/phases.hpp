@@ -39,7 +39,7 @@ struct StepPhases {
 };
 
 StepPhases phases_of(const Trace& trace, const Steps& steps, std::size_t step);
-/// Of each event in Step::launched; `other` for communication and copies, too.
+/// The phase of each event in Step::launched; `other` for communication and copies, too.
 std::vector<Phase> phases_of_launched(const Trace& trace, const Step& step);
 
 }  // namespace tandem::trace

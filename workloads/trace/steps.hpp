@@ -42,7 +42,7 @@ struct DeviceTimes {
   Spans computation, communication, memory, busy;
 };
 
-/// Of a text that ends early, a step of which something may be missing launches nothing.
+/// If the text ends early, a step of which something may be missing launches nothing.
 Steps find_steps(const Trace& trace);
 /// The step during which the CPU launched work at this time.
 std::optional<std::size_t> step_at(const Steps& steps, Nanoseconds launched);

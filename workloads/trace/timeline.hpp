@@ -35,8 +35,8 @@ struct Timeline {
   std::vector<Nanoseconds> ready;   ///< of the buckets
 };
 
-/// Of the last step that counts, or the last one that launches something; empty where none does. Gaps of less
-/// than a two-thousandth of the step between blocks of one kind are filled.
+/// The timeline of the last step that counts, or the last one that launches something; empty where none does.
+/// Gaps of less than a two-thousandth of the step between blocks of one kind are filled.
 Timeline timeline_of(const Trace& trace, const RankFindings& findings);
 
 }  // namespace tandem::trace

@@ -171,7 +171,7 @@ void TraceBuilder::link() {
   auto& launches = trace_.launches;
   std::ranges::stable_sort(launches, {}, &Launch::correlation);
   for (auto& event : trace_.device) {
-    // Of several calls with one correlation, the last one in the file.
+    // If several calls have one correlation, the last one in the file counts.
     const auto behind = std::ranges::upper_bound(launches, event.correlation, {}, &Launch::correlation);
     if (behind == launches.begin() || std::prev(behind)->correlation != event.correlation) continue;
     event.launch = static_cast<std::uint32_t>(std::prev(behind) - launches.begin());

@@ -9,7 +9,7 @@
 namespace tandem::trace {
 namespace {
 
-/// Of the steps that count.
+/// The spread of the steps that count.
 double spread_of(const RankFindings& findings) {
   double sum = 0, squares = 0;
   int count = 0;
@@ -40,7 +40,7 @@ int samples_of(const RankFindings& findings) {
   return 0;
 }
 
-/// Of a trace of too few steps: of those whose end is in it.
+/// The steps that count; if a trace has too few steps, those whose end is in it.
 std::optional<Nanoseconds> longest_window(const RankFindings& findings) {
   std::optional<Nanoseconds> longest;
   for (const auto& step : findings.steps)

@@ -15,8 +15,8 @@ struct UpdateStretch {
   std::int64_t statistics;
 };
 
-/// Of one vector to another in the memory of the same device. With `rows`, each rows * columns elements are a
-/// matrix, row after row, that arrives transposed: column after column.
+/// Copies one vector to another in the memory of the same device. With `rows`, each rows * columns elements
+/// are a matrix, row after row, that arrives transposed: column after column.
 struct FloatCopy {
   float* to;
   const float* from;

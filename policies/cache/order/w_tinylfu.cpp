@@ -58,7 +58,8 @@ class WTinyLfu final : public SegmentedOrder<WTinyLfu<Ids>, Ids, 1 + most_segmen
     }
     return this->used().count() + size > this->capacity() ? this->oldest_of_segments() : no_row;
   }
-  /// Of the window's sample and the one that would leave the main part. Of equal counts, the latter stays.
+  /// The one that leaves the cache: the window's sample, or the one that would leave the main part. If their
+  /// counts are equal, the latter stays.
   Row loser(Row candidate, bool has_resident) {
     if (!has_resident) return candidate;
     const Row resident = this->oldest_of_segments();

@@ -13,7 +13,8 @@
 
 namespace tandem::cache {
 
-/// Of as many nodes as there are lists: each is the home of a share of all samples as large as its list's.
+/// Nodes as homes of samples, one for each list: each is the home of a share of all samples as large as its
+/// list's.
 class Homes {
  public:
   explicit Homes(std::span<const std::vector<SampleId>> lists) {

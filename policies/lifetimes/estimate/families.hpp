@@ -22,7 +22,8 @@ struct Family {
         false;  ///< from 0 to 1, fitted as its logit; others are positive, fitted as their logarithm
   };
   std::vector<Parameter> parameters;
-  /// Of natural parameters; minus infinity where the observations are impossible.
+  /// The logarithm of the likelihood by natural parameters; minus infinity where the observations are
+  /// impossible.
   std::function<double(const Values&)> log_likelihood;
   std::vector<Values> starts;  ///< natural parameters
   Values ends = {};            ///< of the intervals of `piecewise`

@@ -32,7 +32,7 @@ UpdateRule adaptive(const Setting& setting) {
       .lambda = setting.options.real("lambda"), .adaptive = true, .memory = setting.options.real("memory")};
 }
 
-/// Of B times the mean gradient g, s + lambda s s d is B (g + lambda B g g d).
+/// For the sum s of B gradients with the mean g, s + lambda s s d is B (g + lambda B g g d).
 UpdateRule since_last_update(const Setting& setting) {
   return DelayCompensation{.since = DelayCompensation::Since::last_update,
                            .lambda = setting.options.real("lambda") * setting.batch};

@@ -38,7 +38,7 @@ class RoundWeight {
     samples_ = step.samples + (step.local_steps == 1 ? 0 : samples_);
     local_steps_ = step.local_steps;
   }
-  /// Of the change. No weight is stated if all are equal: then none is exchanged.
+  /// How workers exchange the change. No weight is stated if all are equal: then none is exchanged.
   Exchange exchange() const {
     Exchange exchange{Payload::change};
     if (is_stated_) exchange.weight = weight_of(weights_, samples_, local_steps_);

@@ -195,7 +195,7 @@ class EsyncServer final : public ServerPolicy {
     return communication_aware_ ? record.exchange.value : Seconds(0.0);
   }
 
-  /// Of a round in which it would be the slowest.
+  /// The pace of a round in which this worker would be the slowest.
   Seconds pace_of(const Record& record) const {
     return record.step.value * static_cast<double>(slowest_steps_) + exchange_of(record);
   }

@@ -40,7 +40,7 @@ struct OuterDefaults {
   std::string weights = "uniform";
 };
 
-/// Of the outer step alone.
+/// The options of the outer step alone.
 inline std::vector<OptionSpec> outer_step_options(const OuterDefaults& defaults) {
   return {{.name = "outer_rate",
            .summary = "factor on the outer step; alpha in SlowMo",

@@ -188,7 +188,7 @@ class LbBspServer final : public PushServer {
     return batches;
   }
 
-  /// Of the active workers that are not among `workers` (sorted).
+  /// The batches of all active workers that are not among `workers` (sorted).
   int batches_of_others(const std::vector<int>& workers) const {
     int sum = 0;
     for (int worker = 0; worker < static_cast<int>(shares_.size()); ++worker)

@@ -11,6 +11,7 @@
 #include "policies/vocabulary/check.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "workloads/cost/cost_model.hpp"
+#include "workloads/cost/price_table.hpp"
 #include "workloads/job/plan/job.hpp"
 
 namespace tandem {
@@ -113,7 +114,7 @@ TEST(Profile, PricesDecodingByNumberAndStoredSize) {
                                .stored = stored});
   };
   const auto price = [&](int samples, std::int64_t stored) {
-    return profile
+    return PriceTable(profile)
         .price("mlp", {.kind = Work::Kind::decode,
                        .samples = samples,
                        .bytes = Bytes(100 * samples),
@@ -127,9 +128,11 @@ TEST(Profile, PricesDecodingByNumberAndStoredSize) {
   add(8, 800'000);
   EXPECT_NEAR(price(8, 160'000), 9.6e-3, 1e-9);
   EXPECT_NEAR(price(3, 5'000'000), 53e-3, 1e-9);
-  EXPECT_NEAR(profile.price("mlp", {.kind = Work::Kind::decode, .samples = 8}).value().count(), 8.8e-3, 1e-12)
+  EXPECT_NEAR(PriceTable(profile).price("mlp", {.kind = Work::Kind::decode, .samples = 8}).value().count(),
+              8.8e-3, 1e-12)
       << "records, whose size is one";
-  EXPECT_FALSE(profile.price("mlp (2 decoding threads)", {.kind = Work::Kind::decode, .samples = 8}));
+  EXPECT_FALSE(
+      PriceTable(profile).price("mlp (2 decoding threads)", {.kind = Work::Kind::decode, .samples = 8}));
 }
 
 TEST(CostModel, ImagesAreDecodedOnThreads) {

@@ -19,11 +19,11 @@
 #include "policies/vocabulary/stream_text.hpp"
 #include "tests/support/paths.hpp"
 #include "tests/support/seeds.hpp"
+#include "workloads/records/chrome_trace.hpp"
 #include "workloads/records/csv_columns.hpp"
 #include "workloads/records/metrics.hpp"
 #include "workloads/records/result_directory.hpp"
 #include "workloads/records/summary.hpp"
-#include "workloads/records/trace.hpp"
 
 namespace tandem {
 namespace TANDEM_FILE {

@@ -54,7 +54,7 @@ void warn_of_no_commit(const Job& job, std::vector<std::string>& warnings) {
                   job.spec().experiment.stop.epochs, commits ? "commits" : "evaluates", every));
 }
 
-/// Of the slowest worker, without the exchange.
+/// The time of the slowest worker, without the exchange.
 Seconds computing_per_round(const Job& job) {
   const ResolvedExperiment& chosen = job.chosen();
   const int steps = std::max(1, chosen.algorithm->steps_per_round(chosen.algorithm.options()));
@@ -71,7 +71,7 @@ Seconds computing_per_round(const Job& job) {
   return longest * (steps / rounds_at_once);
 }
 
-/// Of work between two commits, at least; 0: not known in advance.
+/// The least time of work between two commits; 0: not known in advance.
 Seconds work_between(const Job& job) {
   const CommitPlan& plan = job.checkpoints().commits;
   if (plan.policy == "fixed" && plan.options.text("unit") == "seconds" && !plan.commits_on_warning)

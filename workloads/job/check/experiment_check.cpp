@@ -251,7 +251,7 @@ class Checker {
             quote(name) + (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
   }
 
-  /// Of all groups, also of those to which no host belongs.
+  /// Checks all groups, also of those to which no host belongs.
   void check_lifetime_groups() const {
     const Origin origin = locate_("transience.options.by_host");
     try {

@@ -127,7 +127,7 @@ class Origins {
   void add(const std::vector<Assignment>& assignments) {
     for (const auto& assignment : assignments) places_[assignment.label()] = assignment.place;
   }
-  /// Of an experiment (`variant` empty) or one of its variants; of a job of it (empty: none).
+  /// The locations in an experiment (`variant` empty) or one of its variants; of a job of it (empty: none).
   Locate of(const std::string& variant, const std::string& job = "") const {
     return [origins = *this, variant, job](const std::string& path) -> Origin {
       const auto& places = origins.places_;
@@ -241,7 +241,7 @@ std::vector<LocatedJob> split_into_jobs(const Experiment& experiment,
 
 namespace {
 
-/// Of the variants as written in the file, the keys that have another value now.
+/// The keys of variants, as written in the file, that have another value now.
 std::vector<std::string> replaced_keys(const decltype(Experiment::variants)& written,
                                        const Experiment& experiment) {
   std::vector<std::string> replaced;

@@ -45,7 +45,7 @@ void choose_initial_model(Experiment& experiment, const Locate& locate) {
   initial = file;
 }
 
-/// Of a cache policy that was published with some.
+/// Chooses the loaders of a cache policy that was published with some.
 void choose_loaders(Experiment& experiment, const Locate& locate) {
   Experiment::Data& data = experiment.data;
   if (data.source != DataSource::storage || locate("data.background").is_given) return;

@@ -370,7 +370,7 @@ void warn_of_unknown_speeds(const Job& job, std::vector<std::string>& warnings) 
                                    : "; a profile (tandem calibrate) would have its own"));
 }
 
-/// Of hosts with ranks, equal ones once.
+/// Warns for hosts with ranks, equal ones once.
 void warn_of_ignored_speeds(const Job& job, std::vector<std::string>& warnings) {
   std::map<std::string, std::set<std::string>> hosts;
   for (Rank rank = 0; rank < job.roster().size(); ++rank) {
@@ -474,7 +474,7 @@ std::string growth_text(const Job& job) {
 std::vector<std::string> question_of(const Job& job) {
   const ModelDescription& model = job.model();
   const std::size_t workers = job.roster().first_workers().size();
-  // Of those of a launch, which may be some of the job's, the first ones have larger batches.
+  // The first workers of a launch, which may have some of the job's workers, have larger batches.
   const int batch = batch_of(job, 0), last = batch_of(job, static_cast<int>(workers) - 1);
   std::int64_t samples = 0;
   for (std::size_t worker = 0; worker < workers; ++worker) samples += batch_of(job, static_cast<int>(worker));

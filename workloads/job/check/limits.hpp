@@ -68,13 +68,13 @@ struct LimitGroup {
   const std::vector<Limit>& (*limits)();
 };
 
-/// Of every experiment, in this order: the first that is met counts.
+/// Limits of every experiment, in this order: the first that is met counts.
 const std::vector<Limit>& limits_of_training();
 const std::vector<Limit>& limits_of_data();
 const std::vector<Limit>& limits_of_machines();
-/// Of an experiment whose hosts are known.
+/// Limits of an experiment whose hosts are known.
 const std::vector<Limit>& limits_of_workers();
-/// Of one of several jobs in one experiment, and of jobs that share their caches.
+/// Limits of one of several jobs in one experiment, and of jobs that share their caches.
 const std::vector<Limit>& limits_of_company();
 const std::vector<Limit>& limits_of_shared_caches();
 

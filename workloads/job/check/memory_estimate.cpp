@@ -270,8 +270,8 @@ RankMemory of_role(const Job& job, const RankAssignment& assignment) {
   return {};
 }
 
-/// Of each learner on tensor cores, the weights of convolutions whose channels it has adjacent in a copy
-/// (NetworkCopies): those with several channels, and several values of each.
+/// The copies in which a learner on tensor cores has the channels of convolutions adjacent (NetworkCopies):
+/// those with several channels, and several values of each.
 Bytes of_channels_last_copies(const Job& job, Rank rank) {
   const auto& workload = job.spec().experiment.workload;
   const Role role = job.roster().assignment(rank).role;

@@ -40,7 +40,8 @@ NetworkOrigin simulated_network(const Job& job) {
   return network;
 }
 
-/// Of the machines of these hosts: those with the property price_per_hour. Pre: the platform was checked.
+/// The prices of the machines of these hosts: those with the property price_per_hour. Pre: the platform was
+/// checked.
 std::vector<MachinePrice> prices_of(const platforms::Description& platform,
                                     const std::vector<std::string>& hosts) {
   std::vector<MachinePrice> prices;

@@ -31,7 +31,7 @@ inline std::vector<std::size_t> nodes_of_workers(const Roster& roster) {
   return node_of;
 }
 
-/// Of one worker.
+/// The cache node of one worker.
 inline std::size_t cache_node_of(const Roster& roster, std::size_t worker) {
   return nodes_of_workers(roster).at(worker);
 }
@@ -44,7 +44,7 @@ inline std::vector<std::vector<std::size_t>> clients_of_nodes(const Roster& rost
   return workers;
 }
 
-/// Of one node.
+/// The workers of one node.
 inline std::vector<std::size_t> clients_of(const Roster& roster, std::size_t node) {
   return clients_of_nodes(roster).at(node);
 }

@@ -84,7 +84,7 @@ class Planner {
     if (names_.size() > 1) std::erase(names_, on_request);
   }
 
-  /// Of other buckets than those of the setting. What is known of prices stays.
+  /// Plans for other buckets than those of the setting. Known prices stay.
   void set_buckets(std::vector<std::int64_t> elements) {
     elements_ = std::move(elements);
     buckets_.clear();

@@ -80,7 +80,7 @@ class Known {
         events.emplace_back(checkpointing::Warned{change->time, *slot, departure->time - change->time});
     }
   }
-  /// Of ranks that have died by themselves, on machines of which nothing else is known.
+  /// Deaths of ranks that have died by themselves, on machines of which nothing else is known.
   void add_deaths(std::vector<checkpointing::Event>& events) const {
     std::map<int, int> incarnations;
     for (std::size_t number = 0; number < generation_.ended.size(); ++number) {
@@ -96,7 +96,7 @@ class Known {
   }
 
  private:
-  /// Of one of the machines; none: it is of another one.
+  /// The slot of the machine that changes; none: the change is not of one of these machines.
   std::optional<int> slot_of(const MembershipRecord& change) const {
     const auto machine = change.slot >= 0 ? std::ranges::find(machines_, change.slot, &CommitMachine::slot)
                                           : std::ranges::find(machines_, change.host, &CommitMachine::host);

@@ -17,7 +17,7 @@ namespace {
 
 using Role = RankAssignment::Role;
 
-/// Of the host itself (property tandem:lifetime).
+/// The host itself has a lifetime (property tandem:lifetime).
 bool has_own_lifetime(const Job& job, Rank rank) { return has_own_departures(job.devices().host_of(rank)); }
 
 std::vector<std::size_t> departing(const Job& job, Role role) {

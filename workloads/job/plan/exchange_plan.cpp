@@ -99,7 +99,7 @@ void ExchangePlan::check_compression() const {
                    "true");
 }
 
-/// Of the limits that count rounds or samples, the first; 0 when there is none.
+/// Rounds until the first of the limits that count rounds or samples; 0: there is none.
 double ExchangePlan::rounds_until_stop(const Experiment& experiment, std::int64_t train_samples,
                                        int workers) const {
   const Experiment::Stop& stop = experiment.stop;

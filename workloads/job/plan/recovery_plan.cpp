@@ -18,7 +18,7 @@
 namespace tandem {
 namespace {
 
-/// Of machines whose lifetimes have a distribution. Pre: check_known_lifetimes().
+/// The survival of machines whose lifetimes have a distribution. Pre: check_known_lifetimes().
 std::function<double(Seconds)> survival_of(const Experiment& experiment, const ResolvedExperiment& chosen) {
   const auto& transience = experiment.transience;
   if (!transience.may_depart() || chosen.lifetime->lifetime == nullptr) return {};

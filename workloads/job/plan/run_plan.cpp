@@ -14,7 +14,7 @@
 namespace tandem {
 namespace {
 
-/// Of an algorithm that varies them, at least one.
+/// At least one for an algorithm that varies them.
 int steps_per_round(const Experiment& experiment) {
   const ResolvedExperiment chosen(experiment);
   return std::max(1, chosen.algorithm->steps_per_round(chosen.algorithm.options()));

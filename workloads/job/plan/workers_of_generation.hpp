@@ -1,6 +1,6 @@
-// Of a job that starts again with fewer workers: which workers a generation has, and the numbers that its
-// ranks have in the whole job. The workers of a generation are numbered without gaps. In results each has
-// the number of its slot.
+// If a job starts again with fewer workers: which workers a generation has, and the numbers that its ranks
+// have in the whole job. The workers of a generation are numbered without gaps. In results each has the
+// number of its slot.
 #pragma once
 
 #include <vector>

@@ -16,7 +16,7 @@ namespace tandem {
 /// depart together. Hosts with the same property tandem:zone are in one zone, and those without it in
 /// another.
 std::vector<std::size_t> zones_of(const Job& job);
-/// Of all hosts of the job of which the platform file says where they are.
+/// The places of all hosts of the job for which the platform file has them.
 std::map<std::string, HostPlace> places_of(const Job& job);
 /// The zones of all slots, followed by those of slots on these hosts.
 std::vector<std::size_t> zones_of(const Job& job, std::span<const std::string> more);

@@ -95,7 +95,7 @@ std::optional<ResumePoint> MeasuredGenerations::restart_point(GenerationResult& 
   return after;
 }
 
-/// Of workers, in the generation that has just ended.
+/// Deaths of workers, in the generation that has just ended.
 std::vector<SlotDeath> MeasuredGenerations::deaths_of(const GenerationResult& result) const {
   const auto workers = job_.roster().workers();
   const auto slots = present_slots(job_, *job_.generation());

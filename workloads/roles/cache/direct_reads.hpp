@@ -39,7 +39,7 @@ class DirectReads {
   /// Also records the deliveries to a worker that departs.
   ~DirectReads() { deliveries_.end(0); }
 
-  /// Of a worker that joins in its slot, before it asks for anything.
+  /// A worker joins in its slot, and has asked for nothing yet.
   void join(int incarnation);
   /// Asks the stores for the batch.
   void ask(Batch& batch);

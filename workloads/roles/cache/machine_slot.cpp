@@ -23,7 +23,7 @@ void MachineSlot::run(const Live& live) {
     const Note note = steward_.wait();
     if (protocol::as<protocol::End>(note)) return steward_.close();
     const auto next = protocol::unpack<protocol::Occupancy>(note);
-    // Else it is about the occupant that has ended.
+    // A note about an earlier occupant has no effect.
     if (next.incarnation > occupancy.incarnation) this->live(live, occupancy = next);
   }
 }

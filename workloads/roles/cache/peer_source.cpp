@@ -1,58 +1,23 @@
 #include "workloads/roles/cache/peer_source.hpp"
 
-#include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
-#include "workloads/roles/cache/peer_parts.hpp"
 
 namespace tandem {
 
-/// The samples from `begin` to before `end`.
-SampleRead PeerSource::take_part(SampleRead& read, std::size_t begin, std::size_t end) const {
-  SampleRead part{.ids = {},
-                  .why = read.why,
-                  .job = read.job,
-                  .epoch = read.epoch,
-                  .from = read.from,
-                  .moment = read.moment};
-  for (std::size_t i = begin; i < end; ++i) {
-    part.ids.push_back(read.ids[i]);
-    part.size += manifest_.size_of(read.ids[i]);
-    if (!read.targets.empty()) part.targets.push_back(read.targets[i]);
-    if (!read.records.empty()) part.records.push_back(std::move(read.records[i]));
-  }
-  return part;
-}
-
 void PeerSource::add(SampleRead read) {
-  TANDEM_CHECK(read.others == 0, "packages are in stores, others:", read.others);
-  auto& waiting = read.why == cache::Why::demand || read.is_awaited ? on_demand_ : ahead_;
-  const auto ends = ends_of_peer_parts(manifest_, read.ids);
-  if (ends.size() == 1) {
-    waiting.push_back(std::move(read));
-  } else {
-    for (std::size_t begin = 0; const std::size_t end : ends)
-      waiting.push_back(take_part(read, std::exchange(begin, end), end));
-  }
-  if (peer_.is_away()) return refuse(waiting);
+  parts_.add(std::move(read));
+  if (peer_.is_away()) return parts_.refuse();
   request_next();
 }
 
-void PeerSource::hurry(SampleId id) {
-  const auto part = std::ranges::find_if(
-      ahead_, [id](const SampleRead& read) { return std::ranges::find(read.ids, id) != read.ids.end(); });
-  if (part == ahead_.end()) return;
-  on_demand_.push_back(std::move(*part));
-  ahead_.erase(part);
-}
-
 void PeerSource::request_next() {
-  while (peer_.takes_requests() && requested_ < window && !(on_demand_.empty() && ahead_.empty())) {
-    auto& waiting = on_demand_.empty() ? ahead_ : on_demand_;
-    request(std::move(waiting.front()));
-    waiting.pop_front();
+  while (peer_.takes_requests()) {
+    auto part = parts_.next();
+    if (!part) return;
+    request(std::move(*part));
   }
 }
 
@@ -60,7 +25,6 @@ void PeerSource::request(SampleRead part) {
   Request& request = requests_.emplace_back(Request{.read = std::move(part)});
   SampleRead& own = request.read;
   own.started = context_.now();
-  requested_ += own.size;
   if (!own.targets.empty() && is_one_piece(own.targets)) {
     request.into = own.targets.front().data();
   } else if (!own.targets.empty()) {
@@ -100,29 +64,10 @@ void PeerSource::spread(const Request& request) const {
   }
 }
 
-/// Its samples are not there.
-void PeerSource::refuse(std::deque<SampleRead>& parts) {
-  for (SampleRead& part : parts) {
-    part.not_here = std::exchange(part.ids, {});
-    part.targets.clear();
-    part.size = Bytes(0);
-    refused_.push_back(std::move(part));
-  }
-  parts.clear();
-}
-
-std::optional<SampleRead> PeerSource::take_refused() {
-  if (refused_.empty()) return std::nullopt;
-  SampleRead read = std::move(refused_.front());
-  refused_.pop_front();
-  return read;
-}
-
 /// Samples that were being sent arrive, and nothing else.
 void PeerSource::depart() {
   peer_.depart();
-  refuse(on_demand_);
-  refuse(ahead_);
+  parts_.refuse();
 }
 
 std::optional<SampleRead> PeerSource::finish() {
@@ -140,20 +85,7 @@ std::optional<SampleRead> PeerSource::finish() {
   TANDEM_CHECK(found_.samples == std::ssize(asked.ids), "asked for", asked.ids.size(), "answered for",
                found_.samples);
   if (request.into != nullptr) spread(request);
-  // The samples may be in its own memory.
-  SampleRead read = std::move(asked);
-  const auto ids = std::exchange(read.ids, {});
-  const auto targets = std::exchange(read.targets, {});
-  requested_ -= std::exchange(read.size, Bytes(0));
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    if (!found_.has(i)) {
-      read.not_here.push_back(ids[i]);
-      continue;
-    }
-    read.ids.push_back(ids[i]);
-    read.size += manifest_.size_of(ids[i]);
-    if (!targets.empty()) read.targets.push_back(targets[i]);
-  }
+  SampleRead read = parts_.end(std::move(asked), found_);
   read.duration = context_.now() - read.started;
   request_next();
   return read;

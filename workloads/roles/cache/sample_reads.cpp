@@ -34,7 +34,7 @@ void DiskSource::add(SampleRead read) {
   accesses_.push_back({std::move(read)});
 }
 
-/// Of the samples from `begin` to before `end`.
+/// Transfers the samples from `begin` to before `end`.
 Kernel DiskSource::transfer(SampleRead& read, std::size_t begin, std::size_t end) {
   switch (read.what) {
     case SampleRead::What::samples:

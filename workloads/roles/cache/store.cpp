@@ -190,8 +190,8 @@ void Store::advance_join(std::size_t reader, const Completion& last) {
     listen(reader);
 }
 
-/// Of a store that has come back: cache nodes stay, and join it. Notes to an earlier store of the slot may
-/// come first.
+/// A store has come back: cache nodes stay, and join it. Notes to an earlier store of the slot may come
+/// first.
 void Store::join() {
   Pending arrival =
       protocol::send<"ends-of-job">(context_, *steward_, protocol::Arrived{.incarnation = incarnation_});

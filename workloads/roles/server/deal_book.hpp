@@ -46,7 +46,7 @@ class DealBook {
   };
   /// The members have changed since the last deal.
   bool is_due() const { return deals_ && deals_->is_due(); }
-  /// Deals anew. `takers`: by slot. Each worker learns of it with its next reply, and continues until then
+  /// Deals again. `takers`: by slot. Each worker learns of it with its next reply, and continues until then
   /// with its former samples. Pre: is_due().
   void deal(std::span<const std::int64_t> counted, std::span<const Taker> takers);
 

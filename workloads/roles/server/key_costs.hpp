@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -19,19 +18,18 @@ class KeyCosts {
     Bytes push{0};
     Bytes reply{0};
   };
-  /// By key; empty: the host states no cost, or another part does this work.
+  /// By key; empty: the host states no cost.
   explicit KeyCosts(std::vector<Key> keys) : keys_(std::move(keys)) {}
 
   bool empty() const { return keys_.empty(); }
-  std::optional<Work> of_push(std::size_t key) const {
-    if (keys_.empty()) return std::nullopt;
-    return Work{.kind = Work::Kind::push, .bytes = keys_.at(key).push, .tensors = keys_[key].tensors};
+  /// Pre: not empty.
+  Work of_push(std::size_t key) const {
+    return {.kind = Work::Kind::push, .bytes = keys_.at(key).push, .tensors = keys_.at(key).tensors};
   }
-  /// `brings_model`: otherwise the reply is a note.
-  std::optional<Work> of_reply(std::size_t key, bool brings_model = true) const {
-    if (keys_.empty()) return std::nullopt;
-    if (!brings_model) return Work{.kind = Work::Kind::reply};
-    return Work{.kind = Work::Kind::reply, .bytes = keys_.at(key).reply, .tensors = keys_[key].tensors};
+  /// `brings_model`: otherwise the reply is a note. Pre: not empty.
+  Work of_reply(std::size_t key, bool brings_model) const {
+    if (!brings_model) return {.kind = Work::Kind::reply};
+    return {.kind = Work::Kind::reply, .bytes = keys_.at(key).reply, .tensors = keys_.at(key).tensors};
   }
 
  private:

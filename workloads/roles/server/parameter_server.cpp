@@ -8,6 +8,7 @@
 #include "policies/sync/replay.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "workloads/job/plan/worker_scaling.hpp"
+#include "workloads/roles/server/key_costs.hpp"
 
 namespace tandem {
 namespace {
@@ -48,11 +49,6 @@ int threads_of(const Job& job, Rank rank) {
   const ServerCost* const cost = job.devices().server_cost(rank);
   return cost == nullptr ? 1 : cost->parallel;
 }
-
-KeyCosts no_costs() { return KeyCosts(std::vector<KeyCosts::Key>()); }
-
-/// Threads of their own, besides the one that decides, work on pushes and replies.
-bool has_threads(const Job& job, Rank rank) { return threads_of(job, rank) > 1; }
 
 /// Of the model that the worker has after the reply. `newest`: of the server's.
 int version_after(const sync::Reply& decision, const ReplySender& replies, int newest) {
@@ -107,7 +103,6 @@ ParameterServer::ParameterServer(const Job& job, Context& context, Journal& jour
       model_(job.replica_plan(), plan_, context.device(), shard,
              job.devices().kind_of(context.rank()) != DevicePlan::processor_kind),
       policies_(policies_of(plan_, model_)),
-      costs_(has_threads(job, context.rank()) ? no_costs() : costs_of(job, context.rank(), model_)),
       progress_({.workers = job.roster().workers().size(),
                  .counts_updates = are_updates_rounds(job),
                  .is_alone = job.roster().deciders().size() == 1,
@@ -122,9 +117,7 @@ ParameterServer::ParameterServer(const Job& job, Context& context, Journal& jour
               .omits_known_models = plan_.replies_omit_known_models(),
               .steward = steward_,
               .answer_time = job.devices().answer_time(context.rank())},
-             ServerThreads(threads_of(job, context.rank()), has_threads(job, context.rank())
-                                                                ? costs_of(job, context.rank(), model_)
-                                                                : no_costs())),
+             StatedWork(threads_of(job, context.rank()), costs_of(job, context.rank(), model_))),
       cancels_(context, job.roster().workers(), is_coordinator_ && plan_.cancels_steps()),
       updates_(context, journal, model_,
                {.workers = job.roster().workers(),
@@ -160,7 +153,6 @@ void ParameterServer::handle(const WorkerLines::Pushed& event) {
   if (key_ == 0) model_.pushes().note_push(event.worker, event.push.version);
   if (is_last_key()) return on_push(event.worker, event.push, event.is_withdrawn);
   // Each key has its own round, with the decisions of a whole push. Only the last key counts as one.
-  if (!event.is_withdrawn) do_stated_work(costs_.of_push(key_));
   decide_about_key(event_of(event.worker, event.push, event.is_withdrawn));
 }
 
@@ -188,7 +180,6 @@ sync::Push ParameterServer::event_of(int worker, const protocol::Push& push, boo
 /// The push is complete.
 void ParameterServer::on_push(int worker, const protocol::Push& push, bool is_withdrawn) {
   Commits& commits = checkpointing_.commits();
-  if (!is_withdrawn) do_stated_work(costs_.of_push(key_));
   updates_.on_push(worker, push);
   lines_.replies().on_push(worker, push.version);
   deals_.on_push(push.samples);
@@ -254,7 +245,7 @@ void ParameterServer::carry_out(const sync::ServerDecisions& decisions) {
   }
 }
 
-/// Of the steps in progress, those on older models than this version, as the policy counts.
+/// Cancels the steps in progress on older models than this version, as the policy counts.
 void ParameterServer::cancel(int version) {
   const ReplySender& replies = lines_.replies();
   for (int worker = 0; worker < members_.slots(); ++worker) {
@@ -286,15 +277,11 @@ void ParameterServer::reply(const sync::Reply& decision) {
   const int version = version_after(decision, lines_.replies(), progress_.version());
   if (lines_.replies().brings_model(worker, version))
     lines_.set_reply(worker, updates_.hand_out(worker, version));
-  if (!is_last_key()) {
-    do_stated_work(costs_.of_reply(key_));
-    return lines_.reply(worker, std::nullopt);
-  }
+  if (!is_last_key()) return lines_.reply(worker, std::nullopt);
   deal_if_due();
   if (const auto deals = deals_.tell(worker)) lines_.send_deals(worker, *deals);
   const protocol::Reply note = note_of_reply(decision);
   progress_.grant(worker, note.batch, note.local_steps);
-  do_stated_work(costs_.of_reply(key_, lines_.replies().brings_model(worker, note.version)));
   lines_.reply(worker, note);
 }
 
@@ -310,11 +297,6 @@ protocol::Reply ParameterServer::note_of_reply(const sync::Reply& decision) cons
           .all_samples = progress_.samples(),
           .commit_round = static_cast<std::int32_t>(checkpointing_.commits().announced()),
           .deals = static_cast<std::int32_t>(deals_.told(decision.worker))};
-}
-
-/// One push or reply after the other.
-void ParameterServer::do_stated_work(const std::optional<Work>& work) {
-  if (work) updates_.compute(*work, {});
 }
 
 void ParameterServer::checkpoint_if_due() {

@@ -19,7 +19,6 @@
 #include "workloads/protocol.hpp"
 #include "workloads/records/records.hpp"
 #include "workloads/roles/server/deal_book.hpp"
-#include "workloads/roles/server/key_costs.hpp"
 #include "workloads/roles/server/recorded_commits.hpp"
 #include "workloads/roles/server/server_checkpointing.hpp"
 #include "workloads/roles/server/server_members.hpp"
@@ -52,7 +51,6 @@ class ParameterServer {
   void apply(double scale);
   void reply(const sync::Reply& decision);
   protocol::Reply note_of_reply(const sync::Reply& decision) const;
-  void do_stated_work(const std::optional<Work>& work);
   void log_restored(const std::string& event);
   bool is_last_key() const { return lines_.inbox().is_last_key(key_); }
   /// The time as the policy counts it.
@@ -94,7 +92,6 @@ class ParameterServer {
   /// By key, if each key has rounds of its own. The policy of the last key is that of the job.
   std::vector<std::unique_ptr<sync::ServerPolicy>> policies_;
   std::size_t key_ = 0;  ///< whose push is in progress
-  KeyCosts costs_;
   ServerProgress progress_;
   ServerMembers members_;
   DealBook deals_;

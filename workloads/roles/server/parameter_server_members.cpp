@@ -36,12 +36,11 @@ void ParameterServer::on_departed(int worker) {
   }
   members_.depart(worker);
   cancels_.forget(worker);
-  const auto push = lines_.disconnect(worker);
   const bool drops = recovery_.on_loss == LossRule::drop;
-  if (push && !drops) {
-    key_ = lines_.begin_answer(worker);
-    model_.pushes().note_push(worker, push->version);
-    on_push(worker, *push);
+  if (const auto pushed = lines_.disconnect(worker, !drops)) {
+    key_ = pushed->key;
+    model_.pushes().note_push(worker, pushed->push.version);
+    on_push(worker, pushed->push);
   }
   lose_place(worker);
   // The round does not wait for a worker that has pushed, or begun to.
@@ -115,7 +114,6 @@ void ParameterServer::welcome(int worker) {
                           .steps = progress_.worker(worker).steps});
   if (deals_.deals()) lines_.send_deals(worker, deals_.tell_all(worker, counted));
   key_ = lines_.begin_answer(worker);
-  do_stated_work(costs_.of_reply(key_));
   lines_.set_reply(worker, updates_.hand_out(worker, progress_.version()));
   lines_.reply(worker, note_of_reply({.worker = worker}));
   // The round waits for this slot already.

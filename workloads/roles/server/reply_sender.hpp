@@ -58,7 +58,7 @@ class ReplySender {
 
   /// The worker has pushed and has no reply yet.
   bool awaits_reply(int worker) const { return at(worker).waits; }
-  /// Of the model that the worker has, or that a reply brings which is held.
+  /// The version of the model that the worker has, or that its held reply brings.
   int version(int worker) const { return at(worker).version; }
   bool awaits_answer(int worker) const { return at(worker).unanswered > 0; }
   /// No worker waits for a reply or an answer.

@@ -28,6 +28,7 @@ void ServerUpdates::discard(int worker, bool is_gone, bool is_last_key) {
   if (setting_.records && is_last_key) journal_.dropped_samples += last.push.samples;
 }
 
+/// Waits until the work is done.
 void ServerUpdates::compute(const Work& work, Kernel kernel) {
   Pending done = context_.compute(work, std::move(kernel));
   context_.wait(done);

@@ -54,8 +54,6 @@ class ServerUpdates {
   /// What a reply to the worker brings, of this version of the model. It may have to be compressed.
   HandedOut hand_out(int worker, std::int64_t version);
 
-  /// Waits until the work is done.
-  void compute(const Work& work, Kernel kernel);
   /// At the end of the job: records the pushes that were accepted and are in no update.
   void record_rest();
   void serialise(StateArchive& state);
@@ -71,6 +69,7 @@ class ServerUpdates {
     protocol::Push push;
   };
   static std::size_t index(int worker) { return static_cast<std::size_t>(worker); }
+  void compute(const Work& work, Kernel kernel);
   void fold(bool before_update = false);
 
   Context& context_;

@@ -21,17 +21,17 @@ protocol::Push push_of(const protocol::Withdrawn& note) {
 }  // namespace
 
 WorkerLines::WorkerLines(Context& context, ServerModel& model, std::vector<ShardKey> keys,
-                         const Setting& setting, ServerThreads threads)
+                         const Setting& setting, StatedWork work)
     : context_(context),
       model_(model),
       setting_(setting),
       inbox_(std::move(keys), setting.workers.size()),
       replies_(setting.workers.size(), setting.requests_pulls, setting.omits_known_models),
       lines_(setting.workers.size()),
-      threads_(std::move(threads)) {
+      work_(std::move(work)) {
   const std::size_t of_workers = (setting.requests_pulls ? 2 : 1) * setting.workers.size();
-  awaited_.resize(of_workers + threads_.size() + (setting.steward ? 1 : 0));
-  threads_.set_pendings(std::span(awaited_).subspan(of_workers, threads_.size()));
+  awaited_.resize(of_workers + work_.threads() + (setting.steward ? 1 : 0));
+  work_.set_pendings(std::span(awaited_).subspan(of_workers, work_.threads()));
   for (std::size_t worker = 0; worker < lines_.size(); ++worker) {
     lines_[worker].rank = setting.workers[worker];
     lines_[worker].pieces.resize(model.pieces().size());
@@ -42,11 +42,11 @@ WorkerLines::Event WorkerLines::next(bool only_steward) {
   if (only_steward) return OfSteward{context_.wait(awaited_[steward_entry()]).note};
   const std::size_t of_workers = (setting_.requests_pulls ? 2 : 1) * lines_.size();
   while (true) {
-    if (const auto ready = threads_.take_push()) return *ready;
+    if (const auto ready = work_.take_push()) return *ready;
     const Completion arrived = context_.wait_any(awaited_);
     if (setting_.steward && arrived.index == steward_entry()) return OfSteward{arrived.note};
     if (arrived.index >= of_workers) {
-      if (const auto replied = threads_.end(context_, arrived.index - of_workers)) send_worked_on(*replied);
+      if (const auto replied = work_.end(context_, arrived.index - of_workers)) send_worked_on(*replied);
       continue;
     }
     const int worker = static_cast<int>(arrived.index % lines_.size());
@@ -113,7 +113,7 @@ std::optional<WorkerLines::Event> WorkerLines::carry_out(int worker, const PushI
   line(worker).finish_reply(context_);
   const Pushed pushed{worker, begin_answer(worker), std::get<PushInbox::Complete>(action).push,
                       std::exchange(line(worker).is_withdrawn, false)};
-  if (!pushed.is_withdrawn && threads_.begin_push(context_, pushed)) return std::nullopt;
+  if (!pushed.is_withdrawn && work_.begin_push(context_, pushed)) return std::nullopt;
   return pushed;
 }
 
@@ -171,8 +171,7 @@ void WorkerLines::reply(int worker, const std::optional<protocol::Reply>& note) 
   else
     replies_.reply_to_part(worker);
   const bool brings_model = !note || replies_.brings_model(worker);
-  replies_.set_in_work(worker,
-                       threads_.begin_reply(context_, worker, line(worker).replied_key, brings_model));
+  replies_.set_in_work(worker, work_.begin_reply(context_, worker, line(worker).replied_key, brings_model));
   send_pieces(worker);
 }
 
@@ -182,7 +181,7 @@ void WorkerLines::release_replies() {
 }
 
 void WorkerLines::finish_pulls() {
-  for (const int worker : threads_.end_all(context_)) send_worked_on(worker);
+  for (const int worker : work_.end_all(context_)) send_worked_on(worker);
   for (int worker = 0; worker < static_cast<int>(lines_.size()); ++worker)
     while (replies_.has_unsent(worker)) {
       context_.wait(request_of(worker));
@@ -201,7 +200,7 @@ void WorkerLines::answer(int worker, bool ready) {
   to.answer = protocol::send<"answers">(context_, to.rank, replies_.answer(worker, ready));
 }
 
-std::optional<protocol::Push> WorkerLines::disconnect(int worker) {
+std::optional<WorkerLines::Pushed> WorkerLines::disconnect(int worker, bool takes_push) {
   Line& of = line(worker);
   of.draining.push_back(context_.disconnect(of.rank));
   bool is_whole = true;
@@ -223,7 +222,11 @@ std::optional<protocol::Push> WorkerLines::disconnect(int worker) {
   for (Pending& send : of.reply) take(send);
   of.reply.clear();
   take(of.answer);
-  return push;
+  if (!push || !takes_push) return std::nullopt;
+  const Pushed pushed{worker, begin_answer(worker), *push, /*is_withdrawn=*/false};
+  // In a job from which workers depart, no thread besides this one works.
+  work_.begin_push(context_, pushed);
+  return pushed;
 }
 
 bool WorkerLines::advance_join(int worker, const Completion& last) {

@@ -17,7 +17,7 @@
 #include "workloads/roles/server/deal_book.hpp"
 #include "workloads/roles/server/push_inbox.hpp"
 #include "workloads/roles/server/reply_sender.hpp"
-#include "workloads/roles/server/server_threads.hpp"
+#include "workloads/roles/server/stated_work.hpp"
 
 namespace tandem {
 
@@ -30,10 +30,10 @@ class WorkerLines {
     std::optional<Rank> steward = {};  ///< who says which workers depart and join; none: all stay
     Seconds answer_time{};             ///< of a report
   };
-  /// `context` and `model` must outlive it. `keys`: that workers push one after the other. `threads`: which
-  /// work on pushes before these are events, and on replies before these are sent; none: the caller works.
+  /// `context` and `model` must outlive it. `keys`: that workers push one after the other. `work`: on pushes
+  /// before these are events, and on replies before these are sent.
   WorkerLines(Context& context, ServerModel& model, std::vector<ShardKey> keys, const Setting& setting,
-              ServerThreads threads);
+              StatedWork work);
 
   const PushInbox& inbox() const { return inbox_; }
   ReplySender& replies() { return replies_; }
@@ -84,9 +84,10 @@ class WorkerLines {
 
   // ---- Workers that depart and join ----
 
-  /// Ends the open operations with a worker that is gone, and returns its push if that is complete. A
-  /// message in flight ends later: other workers must not wait for it.
-  std::optional<protocol::Push> disconnect(int worker);
+  /// Ends the open operations with a worker that is gone. Returns its push if that is complete and
+  /// `takes_push`: its answer has begun, and the work on it has ended. A message in flight ends later: other
+  /// workers must not wait for it.
+  std::optional<Pushed> disconnect(int worker, bool takes_push);
   /// No worker is in the slot as the job begins.
   void be_absent(int worker) { line(worker).be_absent(); }
   /// A worker comes to the slot. Call advance_join next, with the operation for which the join has waited;
@@ -127,7 +128,7 @@ class WorkerLines {
   PushInbox inbox_;
   ReplySender replies_;
   std::vector<Line> lines_;  ///< by worker
-  ServerThreads threads_;
+  StatedWork work_;
   /// The operations for which the lines wait: by worker, its next note, or a piece that its push still
   /// lacks; then by worker, its next request; then the work of each thread; then the steward's next note.
   std::vector<Pending> awaited_;

@@ -176,7 +176,7 @@ void Steward::hear(std::size_t entry, const Note& note) {
   if (groups_->hear(static_cast<int>(slot), note)) end_joins();
 }
 
-/// Of workers first, of two at the same time.
+/// Of two events at the same time, that of a worker comes first.
 bool Steward::handle_next(Seconds time) {
   const auto of_workers = membership_.next(), of_nodes = nodes_.next_of_machines();
   const auto next = earlier(of_workers, of_nodes);

@@ -56,7 +56,7 @@ class StewardNodes {
   void end(std::span<Pending> awaited);
 
  private:
-  /// Of a cache node; where one of these or a store may depart, also of a store or the directory.
+  /// The state of a cache node; where one of these or a store may depart, also of a store or the directory.
   struct Node : Place {
     std::int32_t index = 0;    ///< among those of its role
     bool is_present = true;    ///< the others were notified so

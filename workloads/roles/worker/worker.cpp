@@ -230,8 +230,8 @@ void Worker::load() {
   end_phase(Phase::load);
 }
 
-/// Of a job whose device waits for its processor: that launches the whole step, whatever device and network
-/// do meanwhile. Empty: the processor is always ahead.
+/// Where the device waits for its processor: the processor launches the whole step, whatever device and
+/// network do meanwhile. Empty: the processor is always ahead.
 Pending Worker::begin_launches() {
   if (job_.spec().experiment.workload.measured_host <= Seconds(0)) return {};
   return context_.compute({.kind = Work::Kind::launch, .step = record_.step, .concurrent = true});

@@ -48,7 +48,7 @@ void WorkerSlot::run() {
       continue;
     }
     const auto next = protocol::unpack<protocol::Occupancy>(note);
-    // Else it is about the occupant that has ended.
+    // A note about an earlier occupant has no effect.
     if (next.incarnation <= occupancy.incarnation) continue;
     if (node_ && is_arrival(job_, index_, next.incarnation)) node_->begin_worker();
     live(occupancy = next);

@@ -1,4 +1,4 @@
-#include "cli/machines/clean.hpp"
+#include "cli/machines/leftovers.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>

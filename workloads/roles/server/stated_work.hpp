@@ -1,5 +1,6 @@
-// The threads of a parameter server that works on several pushes and replies at the same time, in the order
-// in which they come. Decisions are made by one thread: a push is ready for one when its work has ended.
+// The work of a parameter server on pushes and replies, if its host states their costs. One thread decides,
+// and does this work itself; or several others do it concurrently, in the order in which pushes and replies
+// come. A push is ready for a decision when its work has ended.
 #pragma once
 
 #include <cstddef>
@@ -23,19 +24,21 @@ struct CompletePush {
   bool is_withdrawn;  ///< without a gradient, and without work
 };
 
-class ServerThreads {
+class StatedWork {
  public:
-  /// Threads that have no work, and never get any, if `costs` is empty.
-  ServerThreads(int threads, KeyCosts costs)
-      : costs_(std::move(costs)), running_(costs_.empty() ? 0 : static_cast<std::size_t>(threads)) {}
+  /// `threads`: 1 is the caller's.
+  StatedWork(int threads, KeyCosts costs)
+      : costs_(std::move(costs)),
+        running_(costs_.empty() || threads == 1 ? 0 : static_cast<std::size_t>(threads)) {}
 
-  std::size_t size() const { return running_.size(); }
-  /// The work of each thread, for which the caller waits. The memory is the caller's, and stays.
+  /// Threads besides the caller's.
+  std::size_t threads() const { return running_.size(); }
+  /// The work of each of these, for which the caller waits. The memory is the caller's, and stays.
   void set_pendings(std::span<Pending> pendings) { pendings_ = pendings; }
 
-  /// False: there is no work on it, and it is ready.
+  /// False: its work has ended, and it is ready. True: see end().
   bool begin_push(Context& context, const CompletePush& push);
-  /// False: the reply may be sent.
+  /// False: its work has ended, and it may be sent. True: see end().
   bool begin_reply(Context& context, int worker, std::size_t key, bool brings_model);
   /// The work of a thread has ended; it begins the next one. Returns the worker whose reply may be sent;
   /// none: it was a push, which is ready.
@@ -51,7 +54,8 @@ class ServerThreads {
     int worker;
     std::optional<CompletePush> push;  ///< none: it is a reply
   };
-  void begin(Context& context, Task task);
+  bool begin(Context& context, Task task);
+  void begin_on_thread(Context& context, Task task);
 
   KeyCosts costs_;
   std::vector<std::optional<Task>> running_;  ///< by thread

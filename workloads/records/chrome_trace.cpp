@@ -1,7 +1,7 @@
 // Chrome trace format: one process for the simulation, one for the measurement, and one track per rank.
 // Copies between device and host, which overlap the operations of their rank, have two tracks below that of
 // the rank; the machines of a worker's slot, if they may depart, have another.
-#include "workloads/records/trace.hpp"
+#include "workloads/records/chrome_trace.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-// `tandem calibrate --server`, and jobs whose server's host states its costs, simulated and on real ranks.
+// Jobs whose server's host states its costs, simulated and on real ranks.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,11 +17,10 @@ namespace TANDEM_FILE {
 
 using nlohmann::json;
 using ::testing::HasSubstr;
-using ::testing::Not;
 
-class ServerCalibration : public ::testing::Test {
+class ServerCosts : public ::testing::Test {
  protected:
-  ServerCalibration() {
+  ServerCosts() {
     write_lab("lab.xml", "");
     line_.write("lab.yaml",
                 "platform: lab.xml\n"
@@ -56,84 +55,11 @@ class ServerCalibration : public ::testing::Test {
     return summary.at("step_time_s").at("mean");
   }
 
-  /// Speeds that the simulator predicts for a server with these costs.
-  void make_table(const std::string& name, const std::string& properties) const {
-    write_lab("true.xml", properties);
-    std::string table = "workers,model,steps_per_second\n";
-    for (const char* model : {"mlp", "lenet", "resnet32"})
-      for (const int workers : {1, 4, 8}) {
-        const double step_s =
-            step_time("simulate lab.yaml --set platform=true.xml --set workload.model=" + std::string(model) +
-                          " --set placement.worker_count=" + std::to_string(workers),
-                      "made/" + std::string(model) + std::to_string(workers));
-        table += std::to_string(workers) + ',' + model + ',' + std::to_string(workers / step_s) + '\n';
-      }
-    line_.write(name, table);
-  }
-
-  void refuses(const std::string& words, const std::string& part) const {
-    const auto result = line_.tandem("calibrate " + words);
-    EXPECT_EQ(result.exit_code, 2) << result.output;
-    EXPECT_THAT(result.output, HasSubstr(part));
-  }
-
   CommandLine line_;
 };
-using LongServerCalibration = ServerCalibration;
+using LongServerCosts = ServerCosts;
 
-TEST_F(LongServerCalibration, FindsTheCostsThatMadeATable) {
-  make_table("speeds.csv",
-             "<prop id='tandem:server_message' value='3ms'/><prop id='tandem:server_tensor' value='100us'/>"
-             "<prop id='tandem:server_push_rate' value='200MBps'/>"
-             "<prop id='tandem:server_reply_rate' value='200MBps'/>");
-  const auto result =
-      line_.shell("$TANDEM calibrate lab.yaml --server speeds.csv --out fitted.xml --json 2>errors");
-  ASSERT_EQ(result.exit_code, 0) << result.output;
-  const json found = json::parse(result.output);
-  EXPECT_LT(found.at("error"), 0.005) << result.output;
-  const json& properties = found.at("properties");
-  const auto number = [&](const char* name) { return std::stod(properties.at(name).get<std::string>()); };
-  EXPECT_NEAR(number("tandem:server_message"), 3000, 60) << result.output;
-  EXPECT_NEAR(number("tandem:server_tensor"), 100, 5) << result.output;
-  EXPECT_NEAR(number("tandem:server_push_rate"), 200, 10) << result.output;
-  EXPECT_EQ(properties.at("tandem:server_push_rate"), properties.at("tandem:server_reply_rate"));
-  // The platform that was written predicts what was measured, also where the table has no row.
-  for (const char* workers : {"3", "6"}) {
-    const std::string words =
-        "simulate lab.yaml --set workload.model=lenet --set placement.worker_count=" + std::string(workers);
-    const double expected = step_time(words + " --set platform=true.xml", std::string("true") + workers);
-    const double predicted = step_time(words + " --set platform=fitted.xml", std::string("fitted") + workers);
-    EXPECT_NEAR(predicted / expected, 1, 0.02) << workers;
-  }
-}
-
-TEST_F(LongServerCalibration, SaysWhatATableDoesNotDetermine) {
-  line_.write("one.csv", "workers,model,steps_per_second\n1,lenet,90\n8,lenet,110\n");
-  const auto result = line_.tandem("calibrate lab.yaml --server one.csv");
-  EXPECT_EQ(result.exit_code, 0) << result.output;
-  EXPECT_THAT(result.output, HasSubstr("<prop id=\"tandem:server_message\""));
-  EXPECT_THAT(result.output, HasSubstr("the rates of bytes and the time per tensor cannot be told"));
-  EXPECT_THAT(result.output, Not(HasSubstr("<prop id=\"tandem:server_tensor\"")));
-}
-
-TEST_F(ServerCalibration, RefusesBadInput) {
-  const std::string head = "workers,model,steps_per_second\n";
-  line_.write("row.csv", head + "1,lenet,5\n");
-  refuses("lab.yaml --server row.csv",
-          "row.csv: expected at least two rows with different numbers of workers, found one row");
-  line_.write("fine.csv", head + "1,lenet,5\n2,lenet,6\n");
-  refuses("--server fine.csv", "--server: expected an experiment");
-  refuses("lab.yaml --server fine.csv --out lab.xml", "already exists");
-  refuses("lab.yaml --server fine.csv --cluster", "--cluster excludes --server");
-  line_.write("many.csv", head + "1,lenet,5\n9,lenet,6\n");
-  refuses("lab.yaml --server many.csv", "many.csv:3:");
-  line_.write("model.csv", head + "1,lenet,5\n2,lennet,6\n");
-  refuses("lab.yaml --server model.csv", "model.csv:3:");
-  refuses("lab.yaml --server fine.csv --set sync.algorithm=bsp --set sync.over=all-reduce",
-          "expected workers that exchange over a server");
-}
-
-TEST_F(ServerCalibration, WrongUnitsOfAPlatformAreRefused) {
+TEST_F(ServerCosts, WrongUnitsOfAPlatformAreRefused) {
   write_lab("lab.xml", "<prop id='tandem:server_message' value='3MB'/>");
   const auto result = line_.tandem("simulate lab.yaml --out out");
   EXPECT_EQ(result.exit_code, 2) << result.output;
@@ -143,7 +69,7 @@ TEST_F(ServerCalibration, WrongUnitsOfAPlatformAreRefused) {
 }
 
 /// The server of real ranks takes as long as its host states: two workers wait for it in turn.
-TEST_F(LongServerCalibration, RealRanksTakeTheStatedTime) {
+TEST_F(LongServerCosts, RealRanksTakeTheStatedTime) {
   write_lab("slow.xml",
             "<prop id='tandem:server_message' value='15ms'/><prop id='tandem:server_tensor' value='1ms'/>");
   const std::string job = " lab.yaml --set placement.worker_count=2 --set stop.rounds=25 --operations";

@@ -1,5 +1,5 @@
 // Traces: slices of a track are nested, arrows lead from sends to receives, both results start at 0.
-#include "workloads/records/trace.hpp"
+#include "workloads/records/chrome_trace.hpp"
 
 #include <gtest/gtest.h>
 

@@ -224,49 +224,48 @@ const char* const results_probe = R"js(<script>
 })();
 </script></body>)js";
 
-nlohmann::json curve_of(std::initializer_list<double> survivals) {
-  nlohmann::json steps = nlohmann::json::array();
+lifetimes::SurvivalCurve curve_of(std::initializer_list<double> survivals) {
+  lifetimes::SurvivalCurve curve{.last = 2400.0};
   double time = 0.0;
-  for (const double survival : survivals)
-    steps.push_back({{"time_s", time += 600.0},
-                     {"survival", survival},
-                     {"lower", survival > 0.0 ? nlohmann::json(0.8 * survival) : nullptr},
-                     {"upper", survival > 0.0 ? nlohmann::json(0.2 + 0.8 * survival) : nullptr}});
-  return steps;
+  for (const double survival : survivals) {
+    const bool is_known = survival > 0.0;
+    curve.steps.push_back({.time = time += 600.0,
+                           .survival = survival,
+                           .lower = is_known ? 0.8 * survival : lifetimes::no_value,
+                           .upper = is_known ? 0.2 + 0.8 * survival : lifetimes::no_value});
+  }
+  return curve;
 }
 
 // The curve with its models, and that of groups, of which one has no departure.
 TEST(LongLifetimesInABrowser, OfTwoGroups) {
   if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
-  const nlohmann::json chosen = {{"name", "exponential"}, {"options", {{"mean", 1000.0}, {"lost", 0.5}}}};
-  nlohmann::json document = {{"machines", 6.0},
-                             {"revoked", 2.0},
-                             {"failed", 2.0},
-                             {"censored", 2.0},
-                             {"observed_s", 9000.0},
-                             {"last_s", 2400.0},
-                             {"median_s", 1200.0},
-                             {"survival", curve_of({0.8, 0.5, 0.2, 0.0})},
-                             {"mean_up_to", {{"limit_s", 2400.0}, {"value_s", 1500.0}}},
-                             {"chosen", chosen}};
-  nlohmann::json model = chosen;
-  model.update(
-      {{"aic", 70.0},
-       {"aic_difference", 0.0},
-       {"log_likelihood", -34.0},
-       {"points", {{0.0, 1.0}, {1200.0, 0.3}, {2400.0, 0.1}}},
-       {"parameters", {{{"name", "mean"}, {"value", 1000.0}, {"lower", 400.0}, {"upper", nullptr}}}}});
-  document["models"] = {model};
-  nlohmann::json group = document, alive = document;
-  group["values"] = {{"region", "<b>west</b>"}};
-  alive.update({{"survival", nlohmann::json::array()}, {"values", {{"region", "east"}}}});
-  document.update({{"file", "lifetimes.csv"},
-                   {"groups", {group, alive}},
-                   {"source", {{"departures", 4.0}}},
-                   {"log_rank", nullptr},
-                   {"confidence", 0.95},
-                   {"intervals", "profile likelihood"}});
-  const Browser browser(lifetimes_html(document));
+  const EstimatedLifetimes estimated{
+      .median = 1200.0,
+      .mean = {2400.0, {.value = 1500.0}},
+      .models = {{.fitted = {.model = "exponential",
+                             .parameters = {{"mean", 1000.0, 400.0, lifetimes::no_value}},
+                             .log_likelihood = -34.0,
+                             .aic = 70.0},
+                  .points = {{0.0, 1.0}, {1200.0, 0.3}, {2400.0, 0.1}}}},
+      .chosen = {"exponential", {{"mean", 1000.0}, {"lost", 0.5}}}};
+  LifetimesFit fit{.file = "lifetimes.csv",
+                   .all = {.machines = 6.0,
+                           .revoked = 2.0,
+                           .failed = 2.0,
+                           .censored = 2.0,
+                           .observed_s = 9000.0,
+                           .curve = curve_of({0.8, 0.5, 0.2, 0.0}),
+                           .estimated = estimated},
+                   .confidence = 0.95,
+                   .intervals = "profile likelihood"};
+  LifetimesSample group = fit.all, alive = fit.all;
+  group.values["region"] = "<b>west</b>";
+  alive.values["region"] = "east";
+  alive.curve.steps.clear();
+  alive.estimated.reset();
+  fit.groups = {group, alive};
+  const Browser browser(lifetimes_html(fit));
   ASSERT_EQ(browser.status, 0) << browser.log;
   EXPECT_EQ(browser.console(), "");
   EXPECT_EQ(browser.noted("charts"), "2");

@@ -201,8 +201,8 @@ class ServerExchange final : public Exchange, public MemberExchange {
   }
 
   /// Of the deals that this worker has got, it knows the first ones. A newcomer knows all.
-  void follow_deals(std::int32_t told) {
-    const std::int32_t count = told - std::exchange(deals_followed_, told);
+  void follow_deals(std::int32_t announced) {
+    const std::int32_t count = announced - std::exchange(deals_followed_, announced);
     if (count == 0 || joins_) return;
     const auto numbers = receive_deals(count * sampling::MemberDeals::most_numbers_of_change(slots_));
     if (!knows_samples_) return;
@@ -279,7 +279,7 @@ class ServerExchange final : public Exchange, public MemberExchange {
       const bool last = index + 1 == layout_[shard].size();
       const bool is_message = decoder_ && decoder_->expects_message(shard);
       const Slice into =
-          is_message ? decoder_->slot(shard, index) : replica_.incoming(piece.flat_offset, piece.elements);
+          is_message ? decoder_->buffer(shard, index) : replica_.incoming(piece.flat_offset, piece.elements);
       receives_[shard][index] =
           last ? protocol::receive<"replies">(context_, servers_[shard], into)
                : protocol::receive<"reply-pieces">(context_, servers_[shard], into, piece.bucket);

@@ -47,10 +47,10 @@ class CommitKnowledge {
   void restart_from(std::int64_t round) { complete_ = counted_ = recorded_ = round; }
 
   // Messages of another view have no effect:
-  void hear(const protocol::Planned& planned);
-  void hear(const protocol::Complete& commit);
+  void learn(const protocol::Planned& planned);
+  void learn(const protocol::Complete& commit);
   /// A reply, or the push of a worker, names this commit; 0: none.
-  void hear_named(std::int64_t round) { commit_round_ = std::max(commit_round_, round); }
+  void learn_named(std::int64_t round) { commit_round_ = std::max(commit_round_, round); }
 
   /// It is decided whether a commit follows this round.
   bool knows(std::int64_t round) const { return round <= known_; }
@@ -105,7 +105,8 @@ class CommitTally {
   void lose(Rank rank);
   /// The commit does not count, whatever is stored.
   void fail() { failed_ = true; }
-  bool has_heard_of_all() const { return is_open_ && awaited_.empty(); }
+  /// Every part is stored, could not be, or will not come.
+  bool has_all_answers() const { return is_open_ && awaited_.empty(); }
   /// Ends the commit: complete unless a part is missing or could not be stored. Pre: is_open().
   Result close();
 

@@ -15,7 +15,7 @@ struct KeepRule {
   /// Commits after the latest complete one stay, too: another rank may know that one of them is complete.
   bool later_stay = false;
   /// Messages alone say which commits are complete: nothing is known about earlier ones.
-  bool is_told = false;
+  bool by_messages = false;
   /// Rounds: the first commit in each span of this length stays, too, but for the first span. 0: none.
   std::int64_t every = 0;
 };

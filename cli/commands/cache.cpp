@@ -384,6 +384,23 @@ void add_training(CLI::App& command, CacheTraining& training) {
       ->group(group);
 }
 
+void replay(CacheOptions& options) {
+  CacheTraining& training = options.training;
+  if (training.epochs == 0 && !training.losses.empty())
+    throw ConfigError(
+        "cache: --losses: expected --epochs too, because the requests of a trace have no losses");
+  if (training.epochs == 0) return simulate_caches(options);
+  training.data_set = options.trace;
+  training.sampler = options.format.type;
+  training.policies = options.policies;
+  training.sizes = options.sizes;
+  training.settings = options.settings;
+  training.seed = options.seed;
+  training.csv = options.csv;
+  training.report = options.report;
+  simulate_training(training);
+}
+
 }  // namespace
 
 void add_cache(CLI::App& app, int&) {
@@ -446,22 +463,7 @@ void add_cache(CLI::App& app, int&) {
       "  tandem cache 60000 shuffled partitioned-minio,hoard,nopfs 0.1 --epochs 5 --nodes 4 --csv "
       "epochs.csv");
   add_training(*command, options->training);
-  command->callback([options] {
-    if (options->training.epochs == 0 && !options->training.losses.empty())
-      throw ConfigError(
-          "cache: --losses: expected --epochs too, because the requests of a trace have no losses");
-    if (options->training.epochs == 0) return simulate_caches(*options);
-    CacheTraining& training = options->training;
-    training.data_set = options->trace;
-    training.sampler = options->format.type;
-    training.policies = options->policies;
-    training.sizes = options->sizes;
-    training.settings = options->settings;
-    training.seed = options->seed;
-    training.csv = options->csv;
-    training.report = options->report;
-    simulate_training(training);
-  });
+  command->callback([options] { replay(*options); });
 }
 
 }  // namespace tandem::cli

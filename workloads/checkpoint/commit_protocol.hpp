@@ -13,7 +13,8 @@
 // Workers of asynchronous servers finish different rounds, and the servers' parts count pushes whose records
 // only the workers have. So a complete commit counts there, and replaces the one before, only when every
 // worker has confirmed that its records up to the commit are written. A worker that dies before it confirms
-// leaves the commit before, with all records up to it.
+// leaves the commit before, with all records up to it. Commits after the last one that counts stay, because
+// each of them may count next.
 #pragma once
 
 #include <algorithm>

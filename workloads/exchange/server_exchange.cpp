@@ -201,8 +201,8 @@ class ServerExchange final : public Exchange, public MemberExchange {
   }
 
   /// Of the deals that this worker has got, it knows the first ones. A newcomer knows all.
-  void follow_deals(std::int32_t announced) {
-    const std::int32_t count = announced - std::exchange(deals_followed_, announced);
+  void follow_deals(std::int32_t told) {
+    const std::int32_t count = told - std::exchange(deals_followed_, told);
     if (count == 0 || joins_) return;
     const auto numbers = receive_deals(count * sampling::MemberDeals::most_numbers_of_change(slots_));
     if (!knows_samples_) return;

@@ -278,7 +278,7 @@ TEST(LongLifetimesInABrowser, OfTwoGroups) {
 }
 
 /// Two configurations that were lived through, of which one does not always end, and two estimates.
-nlohmann::json made_plan() {
+PlanPage made_plan() {
   const nlohmann::json uses = {{"useful", 1.5}, {"wasted", 0.2}, {"idle", 0.1}, {"waiting", 0.2}};
   nlohmann::json rows = nlohmann::json::array();
   for (const auto& [way, time_s, cost] : {std::tuple{"ring", 7200.0, 2.0}, {"bsp", 3600.0, 4.0}})
@@ -292,26 +292,26 @@ nlohmann::json made_plan() {
                     {"lost_by", way == std::string("ring") ? "chosen" : "+100 % cost"}});
   rows[1]["time_s"]["high"] = nullptr;
   return {
-      {"title", "plan of <b>one</b>"},
-      {"question", "Which machines?"},
-      {"answer", "2 x made/here/one/spot, ring"},
-      {"points", {"Binds: computing"}},
-      {"work", {"4 configurations"}},
-      {"assumptions", {"machines can be had"}},
-      {"is_met", true},
-      {"columns", {"#", "machines", "way", "commits", "time h (5 to 95 %)", "cost $ (5 to 95 %)", "lost by"}},
-      {"table",
-       {{"1", "2 x made/here/one/spot", "ring", "-", "2 (1.8 to 2.4)", "2 (1.8 to 2.2)", "chosen"},
-        {"2", "2 x made/here/one/spot", "bsp", "-", "1 (0.9 to never)", "4 (3.6 to 4.4)", "+100 % cost"}}},
-      {"shown", 1},
-      {"changes", {{"price of a machine", "$0.5/h", "$0.8/h (+60 %)", "2 x made/here/one/spot, bsp"}}},
-      {"left_out", nlohmann::json::array({nlohmann::json::array({"3", "not in --regions"})})},
-      {"ways", {"bsp", "ring"}},
-      {"goal", {{"deadline_s", 9000.0}, {"budget", 3.0}}},
-      {"estimates",
-       {{"offers", {"made/here/one/spot"}}, {"points", {{0, 1, 2, 7000.0, 2.1}, {0, 0, 9, 1e6, 99.0}}}}},
-      {"results", std::move(rows)},
-      {"command", "tandem plan job.yaml"}};
+      .title = "plan of <b>one</b>",
+      .question = "Which machines?",
+      .answer = "2 x made/here/one/spot, ring",
+      .points = {"Binds: computing"},
+      .is_met = true,
+      .columns = {"#", "machines", "way", "commits", "time h (5 to 95 %)", "cost $ (5 to 95 %)", "lost by"},
+      .rows = {{"1", "2 x made/here/one/spot", "ring", "-", "2 (1.8 to 2.4)", "2 (1.8 to 2.2)", "chosen"},
+               {"2", "2 x made/here/one/spot", "bsp", "-", "1 (0.9 to never)", "4 (3.6 to 4.4)",
+                "+100 % cost"}},
+      .shown = 1,
+      .changes = {{"price of a machine", "$0.5/h", "$0.8/h (+60 %)", "2 x made/here/one/spot, bsp"}},
+      .left_out = {{"3", "not in --regions"}},
+      .notes = {"4 configurations", "machines can be had"},
+      .command = "tandem plan job.yaml",
+      .drawn = {
+          {"ways", {"bsp", "ring"}},
+          {"goal", {{"deadline_s", 9000.0}, {"budget", 3.0}}},
+          {"estimates",
+           {{"offers", {"made/here/one/spot"}}, {"points", {{0, 1, 2, 7000.0, 2.1}, {0, 0, 9, 1e6, 99.0}}}}},
+          {"results", std::move(rows)}}};
 }
 
 // Cost against time, and what the cost pays for; the same as text where no script runs.

@@ -225,14 +225,16 @@ const char* const results_probe = R"js(<script>
 </script></body>)js";
 
 lifetimes::SurvivalCurve curve_of(std::initializer_list<double> survivals) {
-  lifetimes::SurvivalCurve curve{.last = 2400.0};
-  double time = 0.0;
+  lifetimes::SurvivalCurve curve;
+  curve.last = 2400.0;
+  lifetimes::SurvivalStep step{};
   for (const double survival : survivals) {
     const bool is_known = survival > 0.0;
-    curve.steps.push_back({.time = time += 600.0,
-                           .survival = survival,
-                           .lower = is_known ? 0.8 * survival : lifetimes::no_value,
-                           .upper = is_known ? 0.2 + 0.8 * survival : lifetimes::no_value});
+    step.time += 600.0;
+    step.survival = survival;
+    step.lower = is_known ? 0.8 * survival : lifetimes::no_value;
+    step.upper = is_known ? 0.2 + 0.8 * survival : lifetimes::no_value;
+    curve.steps.push_back(step);
   }
   return curve;
 }
@@ -242,11 +244,13 @@ TEST(LongLifetimesInABrowser, OfTwoGroups) {
   if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
   const EstimatedLifetimes estimated{
       .median = 1200.0,
-      .mean = {2400.0, {.value = 1500.0}},
+      .mean = {2400.0, {1500.0, 100.0, 1300.0, 1700.0}},
       .models = {{.fitted = {.model = "exponential",
                              .parameters = {{"mean", 1000.0, 400.0, lifetimes::no_value}},
                              .log_likelihood = -34.0,
-                             .aic = 70.0},
+                             .aic = 70.0,
+                             .options = {},
+                             .ends = {}},
                   .points = {{0.0, 1.0}, {1200.0, 0.3}, {2400.0, 0.1}}}},
       .chosen = {"exponential", {{"mean", 1000.0}, {"lost", 0.5}}}};
   LifetimesFit fit{.file = "lifetimes.csv",

@@ -39,7 +39,7 @@ bool is_twin(const Job& job) {
 }
 
 /// Where machines may depart, the steward makes workers depart as the state_file of their host says (lifetime
-/// model states); SimGrid would end their actors, which stay in their slots.
+/// model states); SimGrid would end their actors, which stay where they are.
 void keep_hosts_up(SimulationSetting& setting, const Job& job) {
   const platforms::PlatformXml xml(setting.platform_file);
   if (platforms::lifetimes_of_states(xml).empty()) return;

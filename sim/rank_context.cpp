@@ -216,7 +216,7 @@ void RankContext::start_all_reduce(Operation& operation) {
 
 bool RankContext::is_done(const Pending& pending) {
   TANDEM_CHECK(!pending.empty(), "rank", rank_);
-  return operations_.is_done(pending.slot());
+  return operations_.is_done(pending.number());
 }
 
 Completion RankContext::take(std::uint32_t number, std::size_t index) {

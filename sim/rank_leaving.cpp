@@ -31,7 +31,7 @@ void RankContext::cancel_all(std::span<const Pending> pendings) {
 }
 
 void RankContext::cancel_one(const Pending& pending) {
-  Operation& operation = operations_[pending.slot()];
+  Operation& operation = operations_[pending.number()];
   if (is_done(pending)) return;
   bool is_cancelled = false;
   if (operation.kind == Kind::sleep && !operation.is_work) {

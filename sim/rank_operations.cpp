@@ -126,7 +126,7 @@ std::optional<std::size_t> RankOperations::first_ended(std::span<const Pending> 
   std::size_t unseen = done_count_;
   for (std::size_t i = 0; i < pendings.size() && unseen > 0; ++i) {
     if (pendings[i].empty()) continue;
-    const std::uint32_t number = pendings[i].slot();
+    const std::uint32_t number = pendings[i].number();
     if (ends_[number] == End::open) continue;
     double ended_s = end_dates_[number];
     if (ends_[number] == End::ended) {

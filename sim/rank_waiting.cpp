@@ -11,10 +11,10 @@ bool is_among(std::span<const Pending> pendings, std::uint32_t number) {
   constexpr std::size_t block = 32;
   for (; pendings.size() >= block; pendings = pendings.subspan(block)) {
     std::uint32_t found = 0;
-    for (std::size_t i = 0; i < block; ++i) found |= pendings[i].slot() == number ? 1U : 0U;
+    for (std::size_t i = 0; i < block; ++i) found |= pendings[i].number() == number ? 1U : 0U;
     if (found != 0) return true;
   }
-  return std::ranges::any_of(pendings, [number](const Pending& p) { return p.slot() == number; });
+  return std::ranges::any_of(pendings, [number](const Pending& p) { return p.number() == number; });
 }
 
 }  // namespace
@@ -23,7 +23,7 @@ void RankWaiting::await_any(std::span<const Pending> pendings) {
   awaited_ = no_operation;
   awaited_any_ = pendings;
   if (pendings.size() <= awaited_few_.size())
-    std::ranges::transform(pendings, awaited_few_.begin(), [](const Pending& p) { return p.slot(); });
+    std::ranges::transform(pendings, awaited_few_.begin(), [](const Pending& p) { return p.number(); });
 }
 
 void RankWaiting::block(const std::function<bool()>& stays) {
@@ -55,7 +55,7 @@ std::string RankWaiting::describe(const RankOperations& operations) const {
   std::string list;
   for (const Pending& pending : awaited_any_) {
     if (pending.empty() || ++count > shown) continue;
-    list += (count > 1 ? " or " : "") + operations[pending.slot()].describe();
+    list += (count > 1 ? " or " : "") + operations[pending.number()].describe();
   }
   if (count > shown) list += " or any of " + std::to_string(count - shown) + " more";
   return list;

@@ -118,8 +118,8 @@ inline const std::vector<Layer>& layers_of_inputs() {
         "workloads/model/", "workloads/cost/"},
        {"nlohmann/", "fmt/", "sys/utsname.h"}},
       {"workloads/records/",
-       {"policies/vocabulary/", "policies/money/", "workloads/context", "workloads/protocol.hpp",
-        "workloads/experiment/", "workloads/records/"},
+       {"policies/vocabulary/", "policies/money/", "policies/lifetimes/estimate/", "workloads/context",
+        "workloads/protocol.hpp", "workloads/experiment/", "workloads/records/"},
        {"nlohmann/", "fmt/", "sys/", "unistd.h", "fcntl.h"}},
   };
   return all;

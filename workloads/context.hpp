@@ -105,23 +105,23 @@ struct Channel {
 class [[nodiscard]] Pending {
  public:
   Pending() = default;
-  explicit Pending(std::uint32_t slot) : slot_(slot) {}
-  Pending(Pending&& other) noexcept : slot_(other.release()) {}
+  explicit Pending(std::uint32_t number) : number_(number) {}
+  Pending(Pending&& other) noexcept : number_(other.release()) {}
   Pending& operator=(Pending&& other) noexcept {
-    slot_ = other.release();
+    number_ = other.release();
     return *this;
   }
-  bool empty() const { return slot_ == none; }
-  std::uint32_t slot() const { return slot_; }
+  bool empty() const { return number_ == none; }
+  std::uint32_t number() const { return number_; }
   std::uint32_t release() {
-    const std::uint32_t slot = slot_;
-    slot_ = none;
-    return slot;
+    const std::uint32_t number = number_;
+    number_ = none;
+    return number;
   }
 
  private:
   static constexpr std::uint32_t none = 0xffffffffU;
-  std::uint32_t slot_ = none;
+  std::uint32_t number_ = none;
 };
 
 /// How an operation ended.

@@ -33,8 +33,6 @@
 namespace tandem::cli {
 namespace {
 
-using nlohmann::json;
-
 struct CacheOptions {
   std::string trace;
   TraceFormat format{};
@@ -234,7 +232,7 @@ std::pair<double, double> mean_of(const std::vector<double>& ratios) {
   return {mean, ratios.size() < 2 ? 0.0 : 2 * std::sqrt(squares / (count - 1) / count)};
 }
 
-json result_of(const Case& one, double sample_rate, const Expected& expected) {
+validation::CacheReplay result_of(const Case& one, double sample_rate, const Expected& expected) {
   cache::Counts sum;
   std::int64_t filling = 0;
   std::vector<double> misses, byte_misses;
@@ -250,41 +248,36 @@ json result_of(const Case& one, double sample_rate, const Expected& expected) {
     filling += counts.full_after.value_or(counts.requests);
     sum.largest_used = std::max(sum.largest_used, counts.largest_used);
   }
-  json given = json::object();
-  for (const auto& [name, value] : one.options.values()) given[name] = to_text(value);
   const auto [miss, miss_error] = mean_of(misses);
   const auto [byte_miss, byte_miss_error] = mean_of(byte_misses);
-  json result = {{"policy", one.policy->name},
-                 {"options", std::move(given)},
-                 {"capacity_bytes", one.capacity},
-                 {"requests", sum.requests},
-                 {"hits", sum.hits},
-                 {"miss_ratio", miss},
-                 {"byte_miss_ratio", byte_miss},
-                 {"evicted", sum.evicted},
-                 {"filling_requests", filling},
-                 {"largest_used_bytes",
-                  std::min(one.capacity,
-                           static_cast<std::int64_t>(static_cast<double>(sum.largest_used) / sample_rate))},
-                 {"requests_per_s", static_cast<double>(sum.requests) / one.seconds}};
+  validation::CacheReplay result{
+      .policy = one.policy->name,
+      .capacity_bytes = one.capacity,
+      .requests = sum.requests,
+      .hits = sum.hits,
+      .miss_ratio = miss,
+      .byte_miss_ratio = byte_miss,
+      .evicted = sum.evicted,
+      .filling_requests = filling,
+      .largest_used_bytes = std::min(
+          one.capacity, static_cast<std::int64_t>(static_cast<double>(sum.largest_used) / sample_rate)),
+      .requests_per_s = static_cast<double>(sum.requests) / one.seconds};
+  for (const auto& [name, value] : one.options.values()) result.options[name] = to_text(value);
   if (sample_rate < 1) {
-    result["miss_ratio_error"] = miss_error;
-    result["byte_miss_ratio_error"] = byte_miss_error;
+    result.miss_ratio_error = miss_error;
+    result.byte_miss_ratio_error = byte_miss_error;
   }
   return result;
 }
 
-void write_csv(const std::string& path, const json& document) {
+void write_csv(const std::string& path, const validation::CacheReplays& replays) {
   std::string text =
       "policy,capacity_bytes,requests,hits,miss_ratio,byte_miss_ratio,evicted,largest_used_bytes,"
       "filling_requests\n";
-  for (const auto& own : document.at("results"))
-    text += fmt::format("{},{},{},{},{:.6f},{:.6f},{},{},{}\n", own.at("policy").get<std::string>(),
-                        own.at("capacity_bytes").get<std::int64_t>(), own.at("requests").get<std::int64_t>(),
-                        own.at("hits").get<std::int64_t>(), own.at("miss_ratio").get<double>(),
-                        own.at("byte_miss_ratio").get<double>(), own.at("evicted").get<std::int64_t>(),
-                        own.at("largest_used_bytes").get<std::int64_t>(),
-                        own.at("filling_requests").get<std::int64_t>());
+  for (const auto& own : replays.results)
+    text += fmt::format("{},{},{},{},{:.6f},{:.6f},{},{},{}\n", own.policy, own.capacity_bytes, own.requests,
+                        own.hits, own.miss_ratio, own.byte_miss_ratio, own.evicted, own.largest_used_bytes,
+                        own.filling_requests);
   write_whole_file(path, text);
 }
 
@@ -308,11 +301,11 @@ void print_options(const CacheOptions& options) {
   }
 }
 
-void write_outputs(const CacheOptions& options, const json& document) {
-  if (!options.csv.empty()) write_csv(options.csv, document);
+void write_outputs(const CacheOptions& options, const validation::CacheReplays& replays) {
+  if (!options.csv.empty()) write_csv(options.csv, replays);
   if (options.report.empty()) return;
   std::filesystem::create_directories(options.report);
-  validation::write_cache_report(options.report, document);
+  validation::write_cache_report(options.report, replays);
   print_note(fmt::format("curves in {}/report.html", options.report));
 }
 
@@ -330,19 +323,20 @@ void simulate_caches(CacheOptions& options) {
   if (file.skipped > 0) print_note(fmt::format("skipped {} requests for no bytes", file.skipped));
   options.requests = file.trace.view().requests.size();
   const std::size_t warm_up = warm_up_of(options.warm_up, options.requests);
-  json document = {{"trace", options.trace},
-                   {"requests", options.requests},
-                   {"objects", file.trace.objects()},
-                   {"working_set_bytes", file.trace.working_set()},
-                   {"skipped_requests", file.skipped},
-                   {"ignores_sizes", options.format.ignores_sizes},
-                   {"admission", options.admission},
-                   {"warm_up_requests", warm_up},
-                   {"sample_rate", options.sample_rate},
-                   {"has_one_size", options.format.ignores_sizes || file.trace.has_one_size()},
-                   {"bound_name", options.format.ignores_sizes || file.trace.has_one_size()
-                                      ? "Belady: no policy misses less"
-                                      : "Belady: not a bound, because objects have different sizes"}};
+  const bool has_one_size = options.format.ignores_sizes || file.trace.has_one_size();
+  validation::CacheReplays replays{
+      .trace = options.trace,
+      .requests = options.requests,
+      .objects = file.trace.objects(),
+      .working_set_bytes = file.trace.working_set(),
+      .skipped_requests = file.skipped,
+      .ignores_sizes = options.format.ignores_sizes,
+      .admission = options.admission,
+      .warm_up_requests = warm_up,
+      .sample_rate = options.sample_rate,
+      .has_one_size = has_one_size,
+      .bound_name = has_one_size ? "Belady: no policy misses less"
+                                 : "Belady: not a bound, because objects have different sizes"};
   const Expected expected = expected_of(file.trace.view(), warm_up, options.sample_rate);
   auto samples = samples_of(std::move(file.trace), options.sample_rate);
   if (std::ranges::any_of(cases, [](const Case& one) { return one.policy->make.knows_future; }))
@@ -350,12 +344,11 @@ void simulate_caches(CacheOptions& options) {
   replay_all(cases, samples,
              {.capacity = Bytes(0), .seed = options.seed, .admission = admission, .warm_up = warm_up},
              options);
-  document["samples"] = samples.size();
-  document["results"] = json::array();
-  for (const Case& one : cases) document["results"].push_back(result_of(one, options.sample_rate, expected));
-  write_outputs(options, document);
-  fmt::print("{}", validation::cache_table(document));
-  print_document(document);
+  replays.samples = samples.size();
+  for (const Case& one : cases) replays.results.push_back(result_of(one, options.sample_rate, expected));
+  write_outputs(options, replays);
+  fmt::print("{}", validation::cache_table(replays));
+  print_document(validation::cache_document(replays));
 }
 
 void add_training(CLI::App& command, CacheTraining& training) {
@@ -389,6 +382,23 @@ void add_training(CLI::App& command, CacheTraining& training) {
                   "Batches of each job that a node may read ahead after a step [2]")
       ->check(CLI::Range(0.0, 1e6))
       ->group(group);
+}
+
+void replay(CacheOptions& options) {
+  CacheTraining& training = options.training;
+  if (training.epochs == 0 && !training.losses.empty())
+    throw ConfigError(
+        "cache: --losses: expected --epochs too, because the requests of a trace have no losses");
+  if (training.epochs == 0) return simulate_caches(options);
+  training.data_set = options.trace;
+  training.sampler = options.format.type;
+  training.policies = options.policies;
+  training.sizes = options.sizes;
+  training.settings = options.settings;
+  training.seed = options.seed;
+  training.csv = options.csv;
+  training.report = options.report;
+  simulate_training(training);
 }
 
 }  // namespace
@@ -453,22 +463,7 @@ void add_cache(CLI::App& app, int&) {
       "  tandem cache 60000 shuffled partitioned-minio,hoard,nopfs 0.1 --epochs 5 --nodes 4 --csv "
       "epochs.csv");
   add_training(*command, options->training);
-  command->callback([options] {
-    if (options->training.epochs == 0 && !options->training.losses.empty())
-      throw ConfigError(
-          "cache: --losses: expected --epochs too, because the requests of a trace have no losses");
-    if (options->training.epochs == 0) return simulate_caches(*options);
-    CacheTraining& training = options->training;
-    training.data_set = options->trace;
-    training.sampler = options->format.type;
-    training.policies = options->policies;
-    training.sizes = options->sizes;
-    training.settings = options->settings;
-    training.seed = options->seed;
-    training.csv = options->csv;
-    training.report = options->report;
-    simulate_training(training);
-  });
+  command->callback([options] { replay(*options); });
 }
 
 }  // namespace tandem::cli

@@ -33,6 +33,7 @@
 #include "validation/report/lifetimes_page.hpp"
 #include "workloads/experiment/keys.hpp"
 #include "workloads/files/whole_file.hpp"
+#include "workloads/records/lifetimes_fit.hpp"
 
 namespace tandem::cli {
 namespace {
@@ -56,8 +57,6 @@ struct Sample {
   std::vector<std::string> values;  ///< of the columns of --by
   std::vector<std::size_t> rows;
 };
-
-json finite_or_null(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
 
 std::vector<lifetimes::Observation> observations_of(const LifetimesFile& file, const Sample& sample) {
   std::vector<lifetimes::Observation> observations;
@@ -91,27 +90,6 @@ std::vector<Sample> samples_by(const LifetimesFile& file, const std::string& by)
   return ordered;
 }
 
-json curve_document(const lifetimes::SurvivalCurve& curve) {
-  json steps = json::array();
-  for (const auto& step : curve.steps)
-    steps.push_back({{"time_s", step.time},
-                     {"at_risk", step.at_risk},
-                     {"deaths", step.deaths},
-                     {"survival", step.survival},
-                     {"error", finite_or_null(step.error)},
-                     {"lower", finite_or_null(step.lower)},
-                     {"upper", finite_or_null(step.upper)},
-                     {"cumulative_hazard", step.cumulative_hazard}});
-  return steps;
-}
-
-json options_document(const std::map<std::string, OptionValue>& options) {
-  json document = json::object();
-  for (const auto& [name, value] : options)
-    std::visit([&document, &key = name](const auto& each) { document[key] = each; }, value);
-  return document;
-}
-
 /// The model `empirical`: the curve's steps, and its late hazard beyond the last observation.
 std::map<std::string, OptionValue> empirical_options(
     const std::vector<lifetimes::Observation>& observations) {
@@ -142,83 +120,58 @@ std::map<std::string, OptionValue> within_limits(const std::string& model,
   return options;
 }
 
-json limit_document(const std::optional<lifetimes::CommonLimit>& limit) {
-  if (!limit) return nullptr;
-  return {{"age_s", limit->age}, {"ends", limit->ends}};
-}
-
-json model_document(const lifetimes::Fitted& fitted, double least_aic) {
-  json parameters = json::array();
-  for (const auto& parameter : fitted.parameters)
-    parameters.push_back({{"name", parameter.name},
-                          {"value", parameter.value},
-                          {"lower", finite_or_null(parameter.lower)},
-                          {"upper", finite_or_null(parameter.upper)}});
-  return {{"name", fitted.model},     {"options", options_document(fitted.options)},
-          {"parameters", parameters}, {"log_likelihood", fitted.log_likelihood},
-          {"aic", fitted.aic},        {"aic_difference", fitted.aic - least_aic}};
-}
-
-class LifetimesFit {
+/// Estimates the lifetimes of a file.
+class Estimation {
  public:
-  LifetimesFit(const FitOptions& options, const LifetimesFile& file)
+  Estimation(const FitOptions& options, const LifetimesFile& file)
       : options_(options),
         file_(file),
         draws_(options.bootstrap >= 0 ? options.bootstrap
                : file.groups.empty()  ? 0
                                       : 200) {}
 
-  json document() const {
+  LifetimesFit results() const {
     Sample all;
     for (std::size_t row = 0; row < file_.observations.size(); ++row) all.rows.push_back(row);
-    json document = sample_document(all);
-    if (document.at("survival").empty()) refuse_without_deaths(document);
-    if (const double machines = document.at("machines"); machines < 2.0)
-      throw ConfigError(fmt::format("{}: expected at least two machines, found {:g}", file_.path, machines));
-    document["file"] = file_.path;
-    document["source"] = {
-        {"file", file_.path},
-        {"machines", document.at("machines")},
-        {"departures", document.at("revoked").get<double>() + document.at("failed").get<double>()},
-        {"observed_up_to_s", document.at("last_s")}};
-    document["confidence"] = options_.confidence;
-    document["intervals"] = draws_ == 0 ? "profile likelihood (bathtub: bootstrap of single machines)"
-                            : file_.groups.empty() ? "bootstrap of single machines"
-                                                   : "bootstrap of whole groups";
-    document["correlation"] = correlation_document();
-    if (!options_.by.empty()) add_groups(document);
-    return document;
+    LifetimesFit fit{.file = file_.path, .all = estimate(all), .confidence = options_.confidence};
+    if (!fit.all.estimated) refuse_without_deaths(fit.all);
+    if (fit.all.machines < 2.0)
+      throw ConfigError(
+          fmt::format("{}: expected at least two machines, found {:g}", file_.path, fit.all.machines));
+    fit.intervals = draws_ == 0            ? "profile likelihood (bathtub: bootstrap of single machines)"
+                    : file_.groups.empty() ? "bootstrap of single machines"
+                                           : "bootstrap of whole groups";
+    fit.correlation = correlation();
+    if (!options_.by.empty()) add_groups(fit);
+    return fit;
   }
 
  private:
-  json sample_document(const Sample& sample) const {
+  LifetimesSample estimate(const Sample& sample) const {
     const auto observations = observations_of(file_, sample);
-    json document = {{"machines", 0.0}, {"revoked", 0.0},     {"failed", 0.0},
-                     {"censored", 0.0}, {"in_interval", 0.0}, {"observed_s", 0.0}};
-    const auto add = [&document](const char* name, double value) {
-      document[name] = document[name].get<double>() + value;
-    };
+    LifetimesSample found;
     for (const auto row : sample.rows) {
       const auto& one = file_.observations[row];
-      add("machines", one.weight);
-      add(!one.died ? "censored" : file_.failed[row] ? "failed" : "revoked", one.weight);
-      if (one.alive_at) add("in_interval", one.weight);
-      add("observed_s", one.weight * (one.duration - one.entry));
+      found.machines += one.weight;
+      (!one.died ? found.censored : file_.failed[row] ? found.failed : found.revoked) += one.weight;
+      if (one.alive_at) found.in_interval += one.weight;
+      found.observed_s += one.weight * (one.duration - one.entry);
     }
-    const auto curve = lifetimes::kaplan_meier(observations, options_.confidence);
-    document["survival"] = curve_document(curve);
-    document["last_s"] = curve.last;
-    if (curve.steps.empty()) return document;
-    document["median_s"] = finite_or_null(curve.time_of_survival(0.5));
-    document["mean_up_to"] = mean_document(curve, !sample.values.empty());
-    const auto limit = lifetimes::common_limit(observations);
-    document["limit"] = limit_document(limit);
-    add_models(document, sample, limit ? lifetimes::censored_at(*limit, observations) : observations, limit);
-    return document;
+    found.curve = lifetimes::kaplan_meier(observations, options_.confidence);
+    if (found.curve.steps.empty()) return found;
+    EstimatedLifetimes& estimated = found.estimated.emplace();
+    estimated.median = found.curve.time_of_survival(0.5);
+    estimated.mean = mean_of(found.curve, !sample.values.empty());
+    estimated.limit = lifetimes::common_limit(observations);
+    add_models(estimated, sample,
+               estimated.limit ? lifetimes::censored_at(*estimated.limit, observations) : observations);
+    const double failed = found.failed, revoked = found.revoked;
+    if (failed > 0.0) estimated.chosen.options["lost"] = failed / (failed + revoked);
+    return found;
   }
 
   /// A group may have been observed for a shorter time than all machines.
-  json mean_document(const lifetimes::SurvivalCurve& curve, bool is_group) const {
+  EstimatedLifetimes::Mean mean_of(const lifetimes::SurvivalCurve& curve, bool is_group) const {
     double limit = curve.last;
     if (!options_.mean_up_to.empty()) {
       const auto given = parse_seconds(options_.mean_up_to);
@@ -234,18 +187,13 @@ class LifetimesFit {
             "still alive, found '{}'",
             file_.path, curve.last, options_.mean_up_to));
     }
-    const auto mean = lifetimes::restricted_mean(curve, limit, options_.confidence);
-    return {{"limit_s", limit},
-            {"value_s", mean.value},
-            {"error_s", mean.error},
-            {"lower_s", mean.lower},
-            {"upper_s", mean.upper}};
+    return {limit, lifetimes::restricted_mean(curve, limit, options_.confidence)};
   }
 
   /// `observations`: censored at the limit, if there is one; every model then ends machines there.
-  void add_models(json& document, const Sample& sample,
-                  const std::vector<lifetimes::Observation>& observations,
-                  const std::optional<lifetimes::CommonLimit>& limit) const {
+  void add_models(EstimatedLifetimes& estimated, const Sample& sample,
+                  const std::vector<lifetimes::Observation>& observations) const {
+    const auto& limit = estimated.limit;
     auto models = lifetimes::fit_all(observations);
     std::string chosen = options_.model == "auto" ? models.front().model : options_.model;
     const auto is_chosen = [&](const lifetimes::Fitted& fitted) { return fitted.model == chosen; };
@@ -256,16 +204,13 @@ class LifetimesFit {
       if (limit) model.options["limit"] = limit->age;
       if (is_chosen(model) || model.parameters.size() <= 2) add_intervals(model, sample, observations);
     }
-    json& list = document["models"] = json::array();
-    for (const auto& model : models) list.push_back(model_document(model, models.front().aic));
+    for (const auto& model : models)
+      estimated.models.push_back({.fitted = model, .aic_difference = model.aic - models.front().aic});
     const auto found = std::ranges::find_if(models, is_chosen);
     auto values = found == models.end() ? empirical_options(observations) : found->options;
     if (limit) values["limit"] = limit->age;
     expect_finite_mean(chosen, values);
-    json options = options_document(values);
-    const double failed = document.at("failed"), revoked = document.at("revoked");
-    if (failed > 0.0) options["lost"] = failed / (failed + revoked);
-    document["chosen"] = {{"name", chosen}, {"options", std::move(options)}};
+    estimated.chosen = {chosen, std::move(values)};
   }
 
   /// Departures at one age alone leave no hazard for later ages, for example.
@@ -292,41 +237,32 @@ class LifetimesFit {
 
   /// Without deaths the observed time still bounds a constant hazard: none within it has probability
   /// e^(-time/mean).
-  [[noreturn]] void refuse_without_deaths(const json& document) const {
-    const double least = document.at("observed_s").get<double>() / -std::log(1.0 - options_.confidence);
+  [[noreturn]] void refuse_without_deaths(const LifetimesSample& all) const {
+    const double least = all.observed_s / -std::log(1.0 - options_.confidence);
     throw ConfigError(
         fmt::format("{}: expected at least one machine that was revoked or failed, found {} without; the "
                     "mean lifetime is "
                     "above {} with a confidence of {:g} % if the hazard is constant",
-                    file_.path, document.at("machines").get<double>(), duration_text(least),
-                    100.0 * options_.confidence));
+                    file_.path, all.machines, age_text(least), 100.0 * options_.confidence));
   }
 
-  json correlation_document() const {
-    if (file_.times.empty()) return nullptr;
+  std::optional<LifetimesFit::Correlation> correlation() const {
+    if (file_.times.empty()) return std::nullopt;
     constexpr double window_s = 60.0;
-    const auto index = lifetimes::correlation_index(file_.times, window_s);
-    return {{"window_s", window_s},
-            {"pairs", index.pairs},
-            {"expected", index.expected},
-            {"index", finite_or_null(index.index)}};
+    return LifetimesFit::Correlation{window_s, lifetimes::correlation_index(file_.times, window_s)};
   }
 
-  void add_groups(json& document) const {
+  void add_groups(LifetimesFit& fit) const {
     std::vector<std::vector<lifetimes::Observation>> groups;
     const auto columns = parts_of(options_.by);
-    document["groups"] = json::array();
     for (const auto& sample : samples_by(file_, options_.by)) {
       groups.push_back(observations_of(file_, sample));
-      json group = sample_document(sample);
-      for (std::size_t i = 0; i < columns.size(); ++i) group["values"][columns[i]] = sample.values[i];
-      document["groups"].push_back(std::move(group));
+      LifetimesSample group = estimate(sample);
+      for (std::size_t i = 0; i < columns.size(); ++i) group.values[columns[i]] = sample.values[i];
+      fit.groups.push_back(std::move(group));
     }
-    const auto test = lifetimes::log_rank(groups);
-    document["log_rank"] = nullptr;
-    if (test.degrees > 0)
-      document["log_rank"] = {
-          {"statistic", test.statistic}, {"degrees", test.degrees}, {"p_value", test.p_value}};
+    auto test = lifetimes::log_rank(groups);
+    if (test.degrees > 0) fit.log_rank = std::move(test);
   }
 
   const FitOptions& options_;
@@ -334,63 +270,56 @@ class LifetimesFit {
   int draws_;
 };
 
-/// A group in which no machine departed has none.
-bool has_model(const json& group) { return group.contains("chosen"); }
-
-/// Name and options of a lifetime model, and of those of the groups; a group without one has that of all.
-void write_model(const std::string& path, const json& document) {
-  json model = document.at("chosen");
-  model["source"] = document.at("source");
-  if (document.contains("groups"))
-    for (const auto& group : document.at("groups")) {
-      json of_group = has_model(group) ? group.at("chosen") : document.at("chosen");
-      of_group["values"] = group.at("values");
-      model["groups"].push_back(std::move(of_group));
-    }
-  write_whole_file(path, model.dump(1) + '\n');
-}
-
 /// With the survival of each model at evenly spaced ages.
-json document_of_page(json document) {
+LifetimesFit with_points(LifetimesFit fit) {
   constexpr int count = 200;
-  const double last = document.at("last_s");
-  for (auto& model : document.at("models")) {
-    std::map<std::string, OptionValue> options;
-    for (const auto& [name, value] : model.at("options").items()) options[name] = option_from_json(value);
-    const auto lifetime = lifetimes::make_lifetime(model.at("name"), options);
+  const double last = fit.all.curve.last;
+  for (auto& model : fit.all.estimated->models) {
+    const auto lifetime = lifetimes::make_lifetime(model.fitted.model, model.fitted.options);
     for (int i = 0; i <= count; ++i) {
       const double age = last * i / count;
-      model["points"].push_back({age, lifetime->survival(age)});
+      model.points.emplace_back(age, lifetime->survival(age));
     }
   }
-  return document;
+  return fit;
 }
 
-void print_result(const FitOptions& options, const json& document, const std::string& text) {
+void write_model(const FitOptions& options, const json& model) {
+  write_whole_file(options.out, model.dump(1) + '\n');
+  print_note("the model is in " + options.out);
+}
+
+void print_fit(const FitOptions& options, const LifetimesFit& fit) {
   if (!options.out.empty()) {
-    write_model(options.out, document);
-    print_note("the model is in " + options.out);
-    for (const auto& group : document.value("groups", json::array()))
-      if (!has_model(group))
-        print_note(group_name(group) + ": too few departures to fit; its model is that of all machines");
+    write_model(options, model_file_of(fit));
+    for (const LifetimesSample& group : fit.groups)
+      if (!group.estimated)
+        print_note(name_of_group(group) + ": too few departures to fit; its model is that of all machines");
   }
   if (!options.report.empty()) {
     std::filesystem::create_directories(options.report);
-    validation::write_lifetimes_report(options.report, document_of_page(document));
+    validation::write_lifetimes_report(options.report, with_points(fit));
     print_note(fmt::format("curves in {}/report.html", options.report));
   }
-  fmt::print("{}", text);
-  print_document(document);
+  fmt::print("{}", lifetimes_text(fit));
+  print_document(document_of(fit));
 }
 
-void print_replay(const FitOptions& options, const json& document) {
+void print_replay(const FitOptions& options, const ReplayedFile& replay) {
   if (!options.by.empty())
     throw ConfigError(fmt::format("{}: --by: expected a model that is estimated, found '{}'", options.file,
-                                  document.at("chosen").at("name").get<std::string>()));
+                                  replay.chosen.name));
   if (!options.report.empty())
     throw ConfigError(fmt::format("{}: --report: expected a model that is estimated, found '{}'",
-                                  options.file, document.at("chosen").at("name").get<std::string>()));
-  print_result(options, document, replay_text(document));
+                                  options.file, replay.chosen.name));
+  const json chosen = document_of(replay.chosen);
+  if (!options.out.empty()) {
+    json model = chosen;
+    model["source"] = replay.source;
+    write_model(options, model);
+  }
+  fmt::print("{}", replay.text);
+  print_document({{"file", replay.file}, {"chosen", chosen}, {"source", replay.source}});
 }
 
 [[noreturn]] void refuse_model(const FitOptions& options, const std::string& expected) {
@@ -414,7 +343,7 @@ void fit_lifetimes(const FitOptions& options) {
   if (options.file.ends_with(".json")) {
     if (options.model != "auto" && !replays_capacity)
       refuse_model(options, "capacity-trace, because the file has numbers of machines");
-    return print_replay(options, capacity_document(options.file));
+    return print_replay(options, replay_capacity(options.file));
   }
   CsvTable table(options.file, "a table of lifetimes or of events");
   const bool are_events = has_events(table);
@@ -425,13 +354,12 @@ void fit_lifetimes(const FitOptions& options) {
   LifetimesFile file;
   if (are_events) {
     const EventsFile events = read_events(std::move(table));
-    if (options.model == "trace") return print_replay(options, trace_document(events));
+    if (options.model == "trace") return print_replay(options, replay_events(events));
     file = lifetimes_of_nodes(events);
   } else {
     file = read_lifetimes(std::move(table));
   }
-  const json document = LifetimesFit(options, file).document();
-  print_result(options, document, lifetimes_text(document));
+  print_fit(options, Estimation(options, file).results());
 }
 
 // ---- Tables of times ----

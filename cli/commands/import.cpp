@@ -178,7 +178,7 @@ void write_experiment(const ImportedJob& job, const trace::Timeline& timeline,
   JobOptions check;
   check.experiment_file = options.out;
   load_job(check);
-  write_file(page, validation::traced_job_html(page_document(job, timeline, checks)));
+  write_file(page, validation::traced_job_html(page_of(job, timeline, checks)));
   fmt::print("\n{}\n{}\n{}\ntandem simulate {} --workers 32 --within 25Gbps\n", options.out,
              platform.string(), page.string(), options.out);
 }

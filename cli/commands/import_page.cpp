@@ -90,21 +90,17 @@ json timeline_document(const trace::Timeline& timeline) {
   }
   json ready = json::array();
   for (const Nanoseconds time : timeline.ready) ready.push_back(seconds(time));
-  return {{"step", timeline.step},
-          {"length_s", seconds(timeline.length)},
-          {"lanes", std::move(lanes)},
-          {"left_out", timeline.left_out},
-          {"ready_s", std::move(ready)}};
+  return {{"length_s", seconds(timeline.length)}, {"lanes", std::move(lanes)}, {"ready_s", std::move(ready)}};
 }
 
-json buckets_document(const trace::TracedJob& job) {
-  json buckets = json::array();
+std::vector<validation::TracedPage::Bucket> buckets_of(const trace::TracedJob& job) {
+  std::vector<validation::TracedPage::Bucket> buckets;
   const double width = element_bytes_of(job);
   for (const auto& bucket : job.buckets)
-    buckets.push_back({{"elements", bucket.elements},
-                       {"bytes", width * static_cast<double>(bucket.elements)},
-                       {"ready", ms_text(seconds(bucket.ready))},
-                       {"launched", job.is_launch_bound() ? ms_text(seconds(bucket.launched)) : "-"}});
+    buckets.push_back({.elements = bucket.elements,
+                       .bytes = static_cast<std::int64_t>(width * static_cast<double>(bucket.elements)),
+                       .ready = ms_text(seconds(bucket.ready)),
+                       .launched = job.is_launch_bound() ? ms_text(seconds(bucket.launched)) : "-"});
   return buckets;
 }
 
@@ -119,7 +115,7 @@ std::string answer_of(const ImportedJob& job) {
 }
 
 /// The step on other machines, in sentences, and why its figures may be wrong.
-json points_of(const ImportedJob& job) {
+std::vector<std::string> points_of(const ImportedJob& job) {
   const auto& step = job.step;
   const auto at = [&](double gigabit, double width, bool waits) {
     return estimated_step_s(step, {.workers = usual_workers,
@@ -128,7 +124,7 @@ json points_of(const ImportedJob& job) {
                                    .waits_for_launches = waits});
   };
   const double own = element_bytes_of(step);
-  json points = json::array();
+  std::vector<std::string> points;
   for (const double rate : {25.0, 10.0}) {
     const double plain = at(rate, own, true), half = at(rate, 2, true);
     std::string text =
@@ -170,23 +166,25 @@ double estimated_step_s(const trace::TracedJob& job, const EstimatedMachines& ma
   return waits ? std::max(end, seconds(job.host)) : end;
 }
 
-json page_document(const ImportedJob& job, const trace::Timeline& timeline,
-                   const std::vector<trace::Check>& checks) {
-  json listed = json::array();
+validation::TracedPage page_of(const ImportedJob& job, const trace::Timeline& timeline,
+                               const std::vector<trace::Check>& checks) {
+  validation::TracedPage page{
+      .title = job.name,
+      .question = fmt::format("How long does a step of {} ({}) take on other machines?", job.source,
+                              job.gpu.empty() ? job.device : job.gpu),
+      .answer = answer_of(job),
+      .points = points_of(job),
+      .buckets = buckets_of(job.step),
+      .are_ready_times_assumed = job.step.has_assumed_ready_times,
+      .step = timeline.step,
+      .has_streams = !timeline.lanes.empty(),
+      .streams_left_out = timeline.left_out,
+      .workers = usual_workers,
+      .drawn = {{"timeline", timeline_document(timeline)},
+                {"results", {{"by_workers", by_workers(job.step)}, {"by_bandwidth", by_bandwidth(job)}}}}};
   for (const auto& check : checks)
-    listed.push_back(
-        {{"subject", check.subject}, {"figure", check.figure}, {"verdict", trace::name_of(check.verdict)}});
-  return {{"title", job.name},
-          {"question", fmt::format("How long does a step of {} ({}) take on other machines?", job.source,
-                                   job.gpu.empty() ? job.device : job.gpu)},
-          {"answer", answer_of(job)},
-          {"points", points_of(job)},
-          {"are_ready_times_assumed", job.step.has_assumed_ready_times},
-          {"workers", usual_workers},
-          {"timeline", timeline_document(timeline)},
-          {"buckets", buckets_document(job.step)},
-          {"checks", std::move(listed)},
-          {"results", {{"by_workers", by_workers(job.step)}, {"by_bandwidth", by_bandwidth(job)}}}};
+    page.checks.push_back({check.subject, check.figure, trace::name_of(check.verdict)});
+  return page;
 }
 
 }  // namespace tandem::cli

@@ -1,11 +1,10 @@
 // The page of an imported job: one step by streams of the GPU, its buckets, and steps on other machines.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
-#include <string>
 #include <vector>
 
 #include "cli/commands/import_files.hpp"
+#include "validation/report/traced_page.hpp"
 #include "workloads/trace/checks.hpp"
 #include "workloads/trace/timeline.hpp"
 
@@ -23,9 +22,9 @@ struct EstimatedMachines {
 /// (nccl_all_reduce), over two cables (cable_latency) from one machine to another.
 double estimated_step_s(const trace::TracedJob& job, const EstimatedMachines& machines);
 
-/// What validation::traced_job_html draws. `timeline` is empty, and there are no checks, where the file has
-/// no events of a GPU.
-nlohmann::json page_document(const ImportedJob& job, const trace::Timeline& timeline,
-                             const std::vector<trace::Check>& checks);
+/// What is on the page of the job. `timeline` is empty, and there are no checks, where the file has no events
+/// of a GPU.
+validation::TracedPage page_of(const ImportedJob& job, const trace::Timeline& timeline,
+                               const std::vector<trace::Check>& checks);
 
 }  // namespace tandem::cli

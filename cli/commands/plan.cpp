@@ -108,7 +108,7 @@ void write_plan(const Lattice& lattice, const PlanResult& result) {
   write_whole_file(result.folder + "/plan.json", plan_document(lattice, result).dump(2) + '\n');
   write_whole_file(result.folder + "/platform.xml", lattice.platform_of(chosen));
   write_whole_file(result.folder + "/table.csv", plan_csv(lattice, result));
-  write_whole_file(result.folder + "/front.html", validation::plan_html(plan_page_document(lattice, result)));
+  write_whole_file(result.folder + "/front.html", validation::plan_html(page_of(lattice, result)));
   write_whole_file(result.folder + "/experiment.yaml",
                    "# Written by: " + command_line() + "\n" + to_yaml(experiment) + "\n");
 }

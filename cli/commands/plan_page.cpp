@@ -35,11 +35,11 @@ json estimates_of(const Lattice& lattice) {
 }
 
 /// What would change the choice, a row each: what, now, until, then.
-json changes_of(const Lattice& lattice, const PlanResult& result) {
+std::vector<validation::PlanPage::Row> changes_of(const Lattice& lattice, const PlanResult& result) {
   const planning::Sensitivity& found = result.sensitivity;
   const Configuration& of = lattice.configurations()[result.lived.front().number];
   constexpr const char* missed = "the goal is missed, or machines that stay cost less";
-  json rows = json::array();
+  std::vector<validation::PlanPage::Row> rows;
   if (found.dearer) {
     const double price = of.offer->per_hour.dollars();
     std::string then = "the budget is exceeded";
@@ -72,36 +72,35 @@ std::string question_of(const Lattice& lattice, const PlanResult& result) {
 
 }  // namespace
 
-json plan_page_document(const Lattice& lattice, const PlanResult& result) {
+validation::PlanPage page_of(const Lattice& lattice, const PlanResult& result) {
   const auto rows = plan_rows(lattice, result, result.lived.size());
   const auto& best = rows[1];
-  json ways = json::array(), left_out = json::array();
+  validation::PlanPage page{
+      .title = result.name,
+      .question = question_of(lattice, result),
+      .answer = fmt::format("{}{}, {}: {} h and ${}, median and 90 % of the lives",
+                            result.is_met ? "" : "None; the nearest: ", best[1], best[2], best[4], best[5]),
+      .points = plan_facts(lattice, result),
+      .is_met = result.is_met,
+      .columns = rows.front(),
+      .rows = {rows.begin() + 1, rows.end()},
+      .shown = planning::fine_rows,
+      .changes = changes_of(lattice, result),
+      .notes = plan_work(lattice, result),
+      .command = command_line()};
+  for (const auto& [why, count] : reasons_of_excluded(lattice))
+    page.left_out.push_back({std::to_string(count), why});
+  for (auto& text : plan_assumptions(lattice, result)) page.notes.push_back(std::move(text));
+  json ways = json::array(), goal = json::object();
   for (std::size_t way = 0; way < lattice.ways().size(); ++way)
     ways.push_back(way_text(lattice, {.way = way}));
-  for (const auto& [why, count] : reasons_of_excluded(lattice))
-    left_out.push_back({std::to_string(count), why});
-  json goal = json::object();
   if (result.goal.deadline) goal["deadline_s"] = result.goal.deadline->count();
   if (result.goal.budget) goal["budget"] = result.goal.budget->dollars();
-  return {
-      {"title", result.name},
-      {"question", question_of(lattice, result)},
-      {"answer", fmt::format("{}{}, {}: {} h and ${}, median and 90 % of the lives",
-                             result.is_met ? "" : "None; the nearest: ", best[1], best[2], best[4], best[5])},
-      {"points", plan_facts(lattice, result)},
-      {"work", plan_work(lattice, result)},
-      {"assumptions", plan_assumptions(lattice, result)},
-      {"is_met", result.is_met},
-      {"columns", rows.front()},
-      {"table", std::vector(rows.begin() + 1, rows.end())},
-      {"shown", planning::fine_rows},
-      {"changes", changes_of(lattice, result)},
-      {"left_out", std::move(left_out)},
-      {"ways", std::move(ways)},
-      {"goal", std::move(goal)},
-      {"estimates", estimates_of(lattice)},
-      {"results", plan_document(lattice, result).at("rows")},
-      {"command", command_line()}};
+  page.drawn = {{"ways", std::move(ways)},
+                {"goal", std::move(goal)},
+                {"estimates", estimates_of(lattice)},
+                {"results", plan_document(lattice, result).at("rows")}};
+  return page;
 }
 
 }  // namespace tandem::cli

@@ -2,13 +2,11 @@
 // choice.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
-
 #include "cli/commands/plan_text.hpp"
+#include "validation/report/plan_page.hpp"
 
 namespace tandem::cli {
 
-/// What validation::plan_html draws.
-nlohmann::json plan_page_document(const planning::Lattice& lattice, const PlanResult& result);
+validation::PlanPage page_of(const planning::Lattice& lattice, const PlanResult& result);
 
 }  // namespace tandem::cli

@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "cli/fit/fit_text.hpp"
 #include "policies/vocabulary/options.hpp"
 #include "workloads/experiment/json_file.hpp"
 
@@ -38,24 +37,29 @@ std::vector<double> counts_of(const JsonFile& file) {
 
 }  // namespace
 
-json trace_document(const EventsFile& file) {
+ReplayedFile replay_events(const EventsFile& file) {
   std::set<std::string> nodes;
   for (const auto& event : file.events) nodes.insert(event.node);
   const auto count = [&](NodeEvent::Kind kind) {
     return std::ranges::count(file.events, kind, &NodeEvent::kind);
   };
-  return {{"file", file.path},
-          {"chosen", {{"name", "trace"}, {"options", {{"events", trace_text(file)}}}}},
-          {"source",
-           {{"file", file.path},
-            {"machines", nodes.size()},
-            {"arrivals", count(NodeEvent::Kind::add)},
-            {"departures", count(NodeEvent::Kind::remove)},
-            {"warnings", count(NodeEvent::Kind::warn)},
-            {"observed_up_to_s", file.events.back().time}}}};
+  const auto arrivals = count(NodeEvent::Kind::add), departures = count(NodeEvent::Kind::remove),
+             warnings = count(NodeEvent::Kind::warn);
+  const double last = file.events.back().time;
+  return {
+      .file = file.path,
+      .chosen = {"trace", {{"events", trace_text(file)}}},
+      .source = {{"file", file.path},
+                 {"machines", nodes.size()},
+                 {"arrivals", arrivals},
+                 {"departures", departures},
+                 {"warnings", warnings},
+                 {"observed_up_to_s", last}},
+      .text = fmt::format("{}: {} nodes in {}: {} arrivals, {} departures, {} warnings\n  chosen: trace\n",
+                          file.path, nodes.size(), age_text(last), arrivals, departures, warnings)};
 }
 
-json capacity_document(const std::string& path) {
+ReplayedFile replay_capacity(const std::string& path) {
   const JsonFile file(path, "a trace of capacity");
   file.expect_like({{"metadata", {{"gap_seconds", 1.0}}}, {"data", {1}}});
   const double gap = gap_of(file);
@@ -63,28 +67,16 @@ json capacity_document(const std::string& path) {
   std::string text;
   for (const double count : counts) text += (text.empty() ? "" : ",") + to_text(OptionValue(count));
   const auto [least, most] = std::ranges::minmax(counts);
-  return {{"file", path},
-          {"chosen", {{"name", "capacity-trace"}, {"options", {{"counts", text}, {"gap", gap}}}}},
-          {"source",
-           {{"file", path},
-            {"counts", counts.size()},
-            {"least", least},
-            {"most", most},
-            {"observed_up_to_s", gap * static_cast<double>(counts.size())}}}};
-}
-
-std::string replay_text(const json& document) {
-  const json& source = document.at("source");
-  const std::string file = document.at("file");
-  const std::string duration = duration_text(source.at("observed_up_to_s"));
-  if (source.contains("counts"))
-    return fmt::format("{}: {} counts in {}, from {:g} to {:g} machines\n  chosen: capacity-trace\n", file,
-                       source.at("counts").get<std::size_t>(), duration, source.at("least").get<double>(),
-                       source.at("most").get<double>());
-  return fmt::format("{}: {} nodes in {}: {} arrivals, {} departures, {} warnings\n  chosen: trace\n", file,
-                     source.at("machines").get<std::size_t>(), duration,
-                     source.at("arrivals").get<std::size_t>(), source.at("departures").get<std::size_t>(),
-                     source.at("warnings").get<std::size_t>());
+  const double last = gap * static_cast<double>(counts.size());
+  return {.file = path,
+          .chosen = {"capacity-trace", {{"counts", text}, {"gap", gap}}},
+          .source = {{"file", path},
+                     {"counts", counts.size()},
+                     {"least", least},
+                     {"most", most},
+                     {"observed_up_to_s", last}},
+          .text = fmt::format("{}: {} counts in {}, from {:g} to {:g} machines\n  chosen: capacity-trace\n",
+                              path, counts.size(), age_text(last), least, most)};
 }
 
 }  // namespace tandem::cli

@@ -218,7 +218,7 @@ void MpiContext::cancel_all(std::span<const Pending> pendings) {
   advance();
   for (const Pending& pending : pendings) {
     if (pending.empty()) continue;
-    Operation& operation = operations_[pending.slot()];
+    Operation& operation = operations_[pending.number()];
     if (time_of_end(operation, time_->now())) continue;
     if (operation.state == Operation::State::timed && operation.is_sleep) {
       operation.outcome = Outcome::cancelled;
@@ -226,7 +226,7 @@ void MpiContext::cancel_all(std::span<const Pending> pendings) {
     } else if (operation.state == Operation::State::messages &&
                operation.direction != Operation::Direction::none) {
       if (!setting_.can_cancel) throw WorldError("messages cannot be cancelled under SMPI");
-      messages.push_back(pending.slot());
+      messages.push_back(pending.number());
     }
   }
   if (!messages.empty()) transport_.cancel(messages);
@@ -387,7 +387,7 @@ bool MpiContext::hear_control_now_and_then() {
 bool MpiContext::is_done(const Pending& pending) {
   advance();
   transfers_->ended();
-  if (time_of_end(operations_[pending.slot()], time_->now())) return true;
+  if (time_of_end(operations_[pending.number()], time_->now())) return true;
   hear_control_now_and_then();
   return false;
 }
@@ -489,7 +489,7 @@ Completion MpiContext::wait_for_any(std::span<Pending> pendings) {
     Seconds first_end;
     for (std::size_t i = 0; i < pendings.size(); ++i) {
       if (pendings[i].empty()) continue;
-      Operation& operation = operations_[pendings[i].slot()];
+      Operation& operation = operations_[pendings[i].number()];
       const auto end = time_of_end(operation, now);
       if (!end) awaited.add(operation, now);
       if (!end || (first && *end >= first_end)) continue;

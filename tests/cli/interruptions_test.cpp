@@ -126,6 +126,39 @@ std::vector<Job> algorithms(bool timing_driven, const std::string& more) {
   return jobs;
 }
 
+/// What ranks exchange, and when.
+std::vector<Job> jobs_of_exchanges() {
+  return {
+      row("overlap_over_two_servers", two_servers + momentum + "--set sync.overlap=both", {}, {commit()}),
+      row("overlap_over_all_reduce", all_reduce + momentum + "--set sync.overlap=both", {}, {commit()}),
+      row("overlap_of_means", two_servers + adam + at_workers + "--set sync.overlap=both", {},
+          {evaluation, commit()}),
+      row("keys", two_servers + adam + "--set sync.exchange=by-key --set workload.bucket_bytes=100kB", {},
+          {commit()}),
+      row("keys_of_slowmo", momentum + slowmo + "--set sync.exchange=by-key", {}, {evaluation}),
+      row("slowmo_over_two_servers", two_servers + momentum + slowmo, {}, {evaluation}),
+      row("adam_of_diloco", all_reduce + adam + "--set sync.algorithm=diloco --set sync.options.h=3", {},
+          {evaluation}),
+      row("post_local_sgd_that_switches_later",
+          adam + "--set sync.algorithm=post-local-sgd --set sync.options.switch_round=6", {}, {evaluation}),
+      row("power_sgd", two_servers + momentum + "--set sync.compression=power-sgd", {}, {commit()}),
+      row("top_k", all_reduce + momentum + "--set sync.compression=top-k", {}, {commit()}),
+      row("random_k", all_reduce + momentum + "--set sync.compression=random-k", {}, {evaluation}),
+      row("qsgd", two_servers + momentum + "--set sync.compression=qsgd", {}, {evaluation}),
+      row("shuffled", all_reduce + momentum + short_epochs + "--set data.sampling=shuffled", {},
+          {evaluation}),
+      row("importance", two_servers + momentum + importance, {}, {evaluation}),
+      row("late_importance", momentum + importance + "--set data.sampling_options.lag=1", {}, {evaluation}),
+      row("statistics_over_a_server", mobilenet + momentum, {}, {evaluation}),
+      row("own_statistics_at_workers",
+          mobilenet + momentum + at_workers + "--set sync.average_statistics=false", {}, {evaluation}),
+      // With one worker, the result does not depend on time.
+      row("delay_compensation_of_one_worker",
+          "--set sync.algorithm=dc-asgd-mxnet --set placement.workers=[node-1] --set "
+          "optimizer.warmup_rounds=5",
+          {}, {evaluation})};
+}
+
 /// All state that a rank must save: moments of each kind, the position of a schedule, a worker's own batch
 /// statistics, the random state of dropout, batches loaded ahead; on every route, where roles decide
 /// differently about commits.
@@ -174,37 +207,8 @@ std::vector<Job> jobs_of_rounds() {
           from_cache_node + "--set data.cache=minio --set data.cache_capacity=100kB --set "
                             "data.disk_capacity=150kB --set data.keep=true",
           {}, {death_in_place_of("0"), death_in_place_of("5")}),
-      row("without_evaluations", momentum + "--set evaluate_every=0", {}, {commit()}),
-
-      // What ranks exchange, and when.
-      row("overlap_over_two_servers", two_servers + momentum + "--set sync.overlap=both", {}, {commit()}),
-      row("overlap_over_all_reduce", all_reduce + momentum + "--set sync.overlap=both", {}, {commit()}),
-      row("overlap_of_means", two_servers + adam + at_workers + "--set sync.overlap=both", {},
-          {evaluation, commit()}),
-      row("keys", two_servers + adam + "--set sync.exchange=by-key --set workload.bucket_bytes=100kB", {},
-          {commit()}),
-      row("keys_of_slowmo", momentum + slowmo + "--set sync.exchange=by-key", {}, {evaluation}),
-      row("slowmo_over_two_servers", two_servers + momentum + slowmo, {}, {evaluation}),
-      row("adam_of_diloco", all_reduce + adam + "--set sync.algorithm=diloco --set sync.options.h=3", {},
-          {evaluation}),
-      row("post_local_sgd_that_switches_later",
-          adam + "--set sync.algorithm=post-local-sgd --set sync.options.switch_round=6", {}, {evaluation}),
-      row("power_sgd", two_servers + momentum + "--set sync.compression=power-sgd", {}, {commit()}),
-      row("top_k", all_reduce + momentum + "--set sync.compression=top-k", {}, {commit()}),
-      row("random_k", all_reduce + momentum + "--set sync.compression=random-k", {}, {evaluation}),
-      row("qsgd", two_servers + momentum + "--set sync.compression=qsgd", {}, {evaluation}),
-      row("shuffled", all_reduce + momentum + short_epochs + "--set data.sampling=shuffled", {},
-          {evaluation}),
-      row("importance", two_servers + momentum + importance, {}, {evaluation}),
-      row("late_importance", momentum + importance + "--set data.sampling_options.lag=1", {}, {evaluation}),
-      row("statistics_over_a_server", mobilenet + momentum, {}, {evaluation}),
-      row("own_statistics_at_workers",
-          mobilenet + momentum + at_workers + "--set sync.average_statistics=false", {}, {evaluation}),
-      // With one worker, the result does not depend on time.
-      row("delay_compensation_of_one_worker",
-          "--set sync.algorithm=dc-asgd-mxnet --set placement.workers=[node-1] --set "
-          "optimizer.warmup_rounds=5",
-          {}, {evaluation})};
+      row("without_evaluations", momentum + "--set evaluate_every=0", {}, {commit()})};
+  for (Job& job : jobs_of_exchanges()) jobs.push_back(std::move(job));
   for (Job& job : algorithms(false, momentum)) jobs.push_back(std::move(job));
   return jobs;
 }

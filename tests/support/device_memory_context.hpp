@@ -34,16 +34,16 @@ class DeviceMemoryContext final : public ContextDecorator {
     return keep(std::move(place), inner_.all_reduce(members, channel, own, element));
   }
   Completion wait(Pending& pending) override {
-    const std::uint32_t slot = pending.slot();
+    const std::uint32_t number = pending.number();
     const Completion completion = inner_.wait(pending);
-    settle(slot, completion.outcome);
+    settle(number, completion.outcome);
     return completion;
   }
   Completion wait_any(std::span<Pending> pendings) override {
-    std::vector<std::uint32_t> slots;
-    for (const Pending& pending : pendings) slots.push_back(pending.empty() ? 0 : pending.slot());
+    std::vector<std::uint32_t> numbers;
+    for (const Pending& pending : pendings) numbers.push_back(pending.empty() ? 0 : pending.number());
     const Completion completion = inner_.wait_any(pendings);
-    settle(slots[completion.index], completion.outcome);
+    settle(numbers[completion.index], completion.outcome);
     return completion;
   }
 
@@ -64,11 +64,11 @@ class DeviceMemoryContext final : public ContextDecorator {
     return place;
   }
   Pending keep(Place place, Pending pending) {
-    if (!place.memory.empty()) places_.insert_or_assign(pending.slot(), std::move(place));
+    if (!place.memory.empty()) places_.insert_or_assign(pending.number(), std::move(place));
     return pending;
   }
-  void settle(std::uint32_t slot, Outcome outcome) {
-    const auto found = places_.find(slot);
+  void settle(std::uint32_t number, Outcome outcome) {
+    const auto found = places_.find(number);
     if (found == places_.end()) return;
     const Place& place = found->second;
     if (place.comes_back && outcome == Outcome::done)
@@ -76,7 +76,7 @@ class DeviceMemoryContext final : public ContextDecorator {
     places_.erase(found);
   }
 
-  std::map<std::uint32_t, Place> places_;  ///< by the slot of the operation
+  std::map<std::uint32_t, Place> places_;  ///< by the number of the operation
 };
 
 }  // namespace tandem::testing

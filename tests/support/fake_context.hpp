@@ -109,7 +109,7 @@ class FakeContext : public Context {
     const std::lock_guard lock(world_.mutex_);
     Pending pending = add({.kind = Kind::send, .slice = slice, .note = note});
     auto& mailbox = world_.mailboxes_[{rank_, to, channel.number()}];
-    mailbox.sends.push_back(operations_[pending.slot()]);
+    mailbox.sends.push_back(operations_[pending.number()]);
     mailbox.match();
     settle_departures();
     world_.changed_.notify_all();
@@ -119,7 +119,7 @@ class FakeContext : public Context {
     const std::lock_guard lock(world_.mutex_);
     Pending pending = add({.kind = Kind::receive, .slice = slice});
     auto& mailbox = world_.mailboxes_[{from, rank_, channel.number()}];
-    mailbox.receives.push_back(operations_[pending.slot()]);
+    mailbox.receives.push_back(operations_[pending.number()]);
     mailbox.match();
     settle_departures();
     return pending;
@@ -147,7 +147,7 @@ class FakeContext : public Context {
 
   bool is_done(const Pending& pending) override {
     const std::lock_guard lock(world_.mutex_);
-    return operations_[pending.slot()]->can_end();
+    return operations_[pending.number()]->can_end();
   }
 
   void cancel_all(std::span<const Pending> pendings) override {
@@ -156,7 +156,7 @@ class FakeContext : public Context {
       if (!pending.empty()) cancel_locked(pending);
   }
   void cancel_locked(const Pending& pending) {
-    const auto& operation = operations_[pending.slot()];
+    const auto& operation = operations_[pending.number()];
     const bool is_message = operation->kind == Kind::send || operation->kind == Kind::receive;
     if (!is_message || operation->matched || operation->outcome != Outcome::done) return;
     operation->outcome = Outcome::cancelled;
@@ -192,7 +192,7 @@ class FakeContext : public Context {
     const auto find_able = [&] {
       able.clear();
       for (std::size_t i = 0; i < pendings.size(); ++i)
-        if (!pendings[i].empty() && operations_[pendings[i].slot()]->can_end()) able.push_back(i);
+        if (!pendings[i].empty() && operations_[pendings[i].number()]->can_end()) able.push_back(i);
       return !able.empty() || world_.failure_;
     };
     if (!world_.changed_.wait_for(lock, std::chrono::seconds(20), find_able))

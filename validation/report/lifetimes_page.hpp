@@ -1,15 +1,15 @@
 // The page on measured lifetimes of machines: survival curves with the fitted models, and tables.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
+
+#include "workloads/records/lifetimes_fit.hpp"
 
 namespace tandem::validation {
 
-/// `document`: the part of `tandem fit lifetimes --json` about lifetimes. In addition, each model has
-/// `points`: pairs of an age in seconds and the share that is alive.
-std::string lifetimes_html(const nlohmann::json& document);
+/// `fit`: with the points of its models.
+std::string lifetimes_html(const LifetimesFit& fit);
 /// Writes report.json, report.md and report.html. Errors: WorldError when a file cannot be written.
-void write_lifetimes_report(const std::string& directory, const nlohmann::json& document);
+void write_lifetimes_report(const std::string& directory, const LifetimesFit& fit);
 
 }  // namespace tandem::validation

@@ -40,9 +40,9 @@ class CommitGroup {
   bool is_awaited() const { return is_awaited_; }
   bool writes_model() const { return rank_ == writer_; }
   /// It learns of commits with the replies to its pushes.
-  bool hears_with_replies() const { return plan_.announced.has_replies() && is_worker(rank_); }
+  bool learns_with_replies() const { return plan_.announced.has_replies() && is_worker(rank_); }
   /// It counts the rounds from one commit to the next.
-  bool counts() const { return plan_.announced.every > 0 && !hears_with_replies(); }
+  bool counts() const { return plan_.announced.every > 0 && !learns_with_replies(); }
 
   /// The rank that decides sends a message about each round in advance.
   bool plans_on_stream() const { return plan_.announced.by == CommitAnnouncement::By::stream; }

@@ -15,8 +15,8 @@ void CommitLine::begin(std::int64_t round) {
   knowledge_.begin(round, group_.view());
   context_.wait_all(listening_);
   listening_.clear();
-  context_.wait_all(told_);
-  told_.clear();
+  context_.wait_all(sent_);
+  sent_.clear();
   listeners_.clear();
   if (group_.listens()) {
     // Those about the rounds ahead, and two about a commit that is complete.
@@ -37,14 +37,14 @@ void CommitLine::expect_records() {
 void CommitLine::post() { listening_.push_back(protocol::receive<"commits">(context_, group_.decider())); }
 
 /// A message that ends otherwise is of a rank that has departed: the next one decides about later rounds.
-void CommitLine::take(const Completion& heard) {
-  if (heard.outcome != Outcome::done) return;
+void CommitLine::take(const Completion& message) {
+  if (message.outcome != Outcome::done) return;
   listening_.erase(listening_.begin());
   post();
-  if (const auto planned = protocol::as<protocol::Planned>(heard.note))
-    knowledge_.hear(*planned);
+  if (const auto planned = protocol::as<protocol::Planned>(message.note))
+    knowledge_.learn(*planned);
   else
-    knowledge_.hear(protocol::unpack<protocol::Complete>(heard.note));
+    knowledge_.learn(protocol::unpack<protocol::Complete>(message.note));
 }
 
 void CommitLine::send_recorded(std::int64_t round) {
@@ -58,51 +58,51 @@ void CommitLine::send_all_recorded() { send_recorded(std::numeric_limits<std::in
 
 std::int64_t CommitLine::unrecorded() {
   if (!group_.confirms_records()) return 0;
-  hear();
+  take_arrived();
   return knowledge_.unrecorded();
 }
 
 void CommitLine::await(std::int64_t round) {
   if (!group_.plans_on_stream()) return;
   while (listens() && !knowledge_.knows(round))
-    if (const auto heard = wait_(listening_.front())) take(*heard);
-  hear();
+    if (const auto message = wait_(listening_.front())) take(*message);
+  take_arrived();
 }
 
-void CommitLine::send(const protocol::Planned& planned) { tell(planned, listeners_); }
+void CommitLine::send(const protocol::Planned& planned) { notify(planned, listeners_); }
 
 /// Notifies first the workers whose records count, and the others when all records are written.
 void CommitLine::send_complete(std::int64_t round) {
   complete_ = round;
   const protocol::Complete complete{
       .round = static_cast<std::int32_t>(round), .view = group_.view(), .counts = !tally_.is_used()};
-  knowledge_.hear(complete);
-  if (!tally_.is_used()) return tell(complete, listeners_);
+  knowledge_.learn(complete);
+  if (!tally_.is_used()) return notify(complete, listeners_);
   std::vector<Rank> workers;
   for (const Records& records : records_) workers.push_back(records.worker);
-  tell(complete, workers);
+  notify(complete, workers);
 }
 
 void CommitLine::send_failed(std::int64_t round) {
   const protocol::Complete failed{
       .round = static_cast<std::int32_t>(round), .view = group_.view(), .counts = false, .failed = true};
-  knowledge_.hear(failed);
-  tell(failed, listeners_);
+  knowledge_.learn(failed);
+  notify(failed, listeners_);
 }
 
-void CommitLine::tell(const protocol::NoteOf<"commits">& note, std::span<const Rank> ranks) {
-  context_.wait_all(told_);
-  told_.clear();
-  for (const Rank rank : ranks) told_.push_back(protocol::send<"commits">(context_, rank, note));
+void CommitLine::notify(const protocol::NoteOf<"commits">& note, std::span<const Rank> ranks) {
+  context_.wait_all(sent_);
+  sent_.clear();
+  for (const Rank rank : ranks) sent_.push_back(protocol::send<"commits">(context_, rank, note));
 }
 
-void CommitLine::hear() {
+void CommitLine::take_arrived() {
   while (listens() && !listening_.front().empty() && context_.is_done(listening_.front()))
     take(context_.wait(listening_.front()));
-  if (complete_ > knowledge_.counted()) hear_records();
+  if (complete_ > knowledge_.counted()) take_records();
 }
 
-void CommitLine::hear_records() {
+void CommitLine::take_records() {
   for (Records& records : records_)
     while (context_.is_done(records.next)) {
       tally_.add(records.worker, protocol::unpack<protocol::Stored>(context_.wait(records.next).note).round);
@@ -112,12 +112,12 @@ void CommitLine::hear_records() {
   // Workers that have ended have written all.
   const protocol::Complete counts{.round = static_cast<std::int32_t>(std::min(tally_.by_all(), complete_)),
                                   .view = group_.view()};
-  knowledge_.hear(counts);
-  tell(counts, listeners_);
+  knowledge_.learn(counts);
+  notify(counts, listeners_);
 }
 
 void CommitLine::end_listening() {
-  hear();
+  take_arrived();
   if (listens()) {
     context_.cancel_all(listening_);
     context_.wait_all(listening_);
@@ -132,8 +132,8 @@ void CommitLine::end_listening() {
 
 void CommitLine::finish() {
   if (!replied_.empty()) context_.wait(replied_);
-  context_.wait_all(told_);
-  told_.clear();
+  context_.wait_all(sent_);
+  sent_.clear();
 }
 
 }  // namespace tandem

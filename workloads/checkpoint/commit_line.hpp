@@ -30,7 +30,7 @@ class CommitLine {
   CommitKnowledge& knowledge() { return knowledge_; }
   const CommitKnowledge& knowledge() const { return knowledge_; }
   /// Takes what has arrived.
-  void hear();
+  void take_arrived();
   /// No more rounds follow. What arrives later is ignored.
   void end_listening();
   void finish();
@@ -64,10 +64,10 @@ class CommitLine {
 
   bool listens() const { return !listening_.empty(); }
   void post();
-  void take(const Completion& heard);
+  void take(const Completion& message);
   void expect_records();
-  void hear_records();
-  void tell(const protocol::NoteOf<"commits">& note, std::span<const Rank> ranks);
+  void take_records();
+  void notify(const protocol::NoteOf<"commits">& note, std::span<const Rank> ranks);
 
   Context& context_;
   const CommitGroup& group_;
@@ -77,7 +77,7 @@ class CommitLine {
   /// arrived only if it meets a receive.
   std::vector<Pending> listening_;
   std::vector<Rank> listeners_;
-  std::vector<Pending> told_;
+  std::vector<Pending> sent_;
   Pending replied_;  ///< the last Stored, to the rank that decides
   RecordTally tally_;
   std::vector<Records> records_;

@@ -13,7 +13,7 @@ void CommitKnowledge::begin(std::int64_t round, std::int32_t view) {
   ends_ = false;
 }
 
-void CommitKnowledge::hear(const protocol::Planned& planned) {
+void CommitKnowledge::learn(const protocol::Planned& planned) {
   if (planned.view != view_) return;
   TANDEM_CHECK(planned.round == known_ || planned.round == known_ + 1, "round", planned.round, "after",
                known_);
@@ -24,7 +24,7 @@ void CommitKnowledge::hear(const protocol::Planned& planned) {
   ends_ = planned.ends;
 }
 
-void CommitKnowledge::hear(const protocol::Complete& commit) {
+void CommitKnowledge::learn(const protocol::Complete& commit) {
   if (commit.view != view_) return;
   if (commit.failed) {
     failed_.push_back(commit.round);
@@ -107,7 +107,7 @@ WrittenParts::Old WrittenParts::take_old(const KeepRule& rule,
   std::vector<std::int64_t> rounds;
   // One that lacks parts would stay as the first of its span, instead of one that can be used. Later ones may
   // still be written.
-  if (rule.every > 0 && old.complete && !rule.is_told) {
+  if (rule.every > 0 && old.complete && !rule.by_messages) {
     for (const Part& part : parts_)
       if (part.round < *old.complete && !is_complete(part.round)) rounds.push_back(part.round);
     old.parts = take(rounds);

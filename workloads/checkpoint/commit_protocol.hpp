@@ -13,7 +13,8 @@
 // Workers of asynchronous servers finish different rounds, and the servers' parts count pushes whose records
 // only the workers have. So a complete commit counts there, and replaces the one before, only when every
 // worker has confirmed that its records up to the commit are written. A worker that dies before it confirms
-// leaves the commit before, with all records up to it.
+// leaves the commit before, with all records up to it. Commits after the last one that counts stay, because
+// each of them may count next.
 #pragma once
 
 #include <algorithm>
@@ -47,10 +48,10 @@ class CommitKnowledge {
   void restart_from(std::int64_t round) { complete_ = counted_ = recorded_ = round; }
 
   // Messages of another view have no effect:
-  void hear(const protocol::Planned& planned);
-  void hear(const protocol::Complete& commit);
+  void learn(const protocol::Planned& planned);
+  void learn(const protocol::Complete& commit);
   /// A reply, or the push of a worker, names this commit; 0: none.
-  void hear_named(std::int64_t round) { commit_round_ = std::max(commit_round_, round); }
+  void learn_named(std::int64_t round) { commit_round_ = std::max(commit_round_, round); }
 
   /// It is decided whether a commit follows this round.
   bool knows(std::int64_t round) const { return round <= known_; }
@@ -105,7 +106,8 @@ class CommitTally {
   void lose(Rank rank);
   /// The commit does not count, whatever is stored.
   void fail() { failed_ = true; }
-  bool has_heard_of_all() const { return is_open_ && awaited_.empty(); }
+  /// Every part is stored, could not be, or will not come.
+  bool has_all_answers() const { return is_open_ && awaited_.empty(); }
   /// Ends the commit: complete unless a part is missing or could not be stored. Pre: is_open().
   Result close();
 

@@ -18,20 +18,20 @@ void CommitSchedule::restore(const std::string& state) {
 }
 
 void CommitSchedule::begin(Seconds now, std::int64_t round, const Events& before) {
-  tell(before, round);
+  catch_up(before, round);
   give(checkpointing::Started{in_job(now), round}, round);
 }
 
 void CommitSchedule::continue_from(Seconds now, std::int64_t round, std::int64_t since, const Events& before,
                                    const CommitHistory& history) {
-  tell(before, round);
+  catch_up(before, round);
   give(checkpointing::Started{in_job(now), round}, since);
   if (history.round > 0) give(checkpointing::Committed{in_job(now), history.round, history.blocked}, since);
   last_ = history;
   work_ = history.work;
 }
 
-void CommitSchedule::tell(const Events& before, std::int64_t round) {
+void CommitSchedule::catch_up(const Events& before, std::int64_t round) {
   round_ = round;
   for (const checkpointing::Event& event : before) give(event, round);
 }

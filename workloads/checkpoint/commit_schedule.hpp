@@ -84,7 +84,7 @@ class CommitSchedule {
  private:
   void give(const checkpointing::Event& event, std::int64_t from_round);
   bool is_planned_for(std::int64_t round, Seconds more_work) const;
-  void tell(const Events& before, std::int64_t round);
+  void catch_up(const Events& before, std::int64_t round);
   Seconds in_job(Seconds now) const { return setting_.began + now; }
 
   std::unique_ptr<checkpointing::Policy> policy_;

@@ -27,7 +27,7 @@ Commits::Commits(const Job& job, Context& context, Journal& journal, WaitForRank
 void Commits::start(std::int64_t round) {
   group_.changes() ? begin_members(round) : begin_at(round);
   // A warning that comes later is not as old as the start.
-  hear_warnings();
+  take_warnings();
 }
 
 void Commits::begin_members(std::int64_t round) {
@@ -60,7 +60,7 @@ void Commits::begin_at(std::int64_t round) {
 void Commits::end_view() {
   if (!group_.changes() || has_finished_) return;
   collect(false);
-  line_.hear();
+  line_.take_arrived();
   is_counted_ = false;
 }
 
@@ -107,8 +107,8 @@ void Commits::serialise_common(StateArchive& state) {
 
 // ---- A round ends: what is decided about it ----
 
-void Commits::hear_warnings() {
-  for (const MachineWarnings::Warning& warning : warnings_.hear()) {
+void Commits::take_warnings() {
+  for (const MachineWarnings::Warning& warning : warnings_.take()) {
     if (decider_.decides())
       decider_.warned(context_.now(), warning.rank, warning.departs);
     else if (plan_.commits_on_warning)
@@ -119,14 +119,14 @@ void Commits::hear_warnings() {
 }
 
 void Commits::step_done() {
-  hear_warnings();
+  take_warnings();
   if (group_.changes() && group_.has_part()) collect(false);
 }
 
 void Commits::round_done(std::int64_t round, int workers, bool is_last) {
-  hear_warnings();
+  take_warnings();
   if (!group_.has_part()) return;
-  const bool ends = is_last && plan_.at_end && last_of_job_ == 0 && !group_.hears_with_replies();
+  const bool ends = is_last && plan_.at_end && last_of_job_ == 0 && !group_.learns_with_replies();
   if (ends) last_of_job_ = round;
   // A worker with the first one's duties may have got the state of others since the view began.
   if (group_.decides() && !decider_.decides() && round > decider_.last_round())
@@ -136,7 +136,7 @@ void Commits::round_done(std::int64_t round, int workers, bool is_last) {
     if (round > decider_.last_round()) decider_.begin_rounds(context_.now(), round);
     return line_.await(round);
   }
-  line_.hear();
+  line_.take_arrived();
   decider_.note_counted(context_.now(), line_.knowledge().counted());
   if (round == decider_.last_round()) return;
   // Where replies announce commits, a worker pushes the next round only after it has written its part, so the
@@ -150,11 +150,11 @@ void Commits::round_done(std::int64_t round, int workers, bool is_last) {
   if (group_.plans_on_stream()) line_.send(decider_.planned());
 }
 
-void Commits::hear(std::int64_t round) {
+void Commits::learn(std::int64_t round) {
   if (group_.changes() && group_.is_awaited())
     confirmed_ = std::max(confirmed_, round);
   else
-    line_.knowledge().hear_named(round);
+    line_.knowledge().learn_named(round);
 }
 
 std::int64_t Commits::announced() const {
@@ -189,7 +189,7 @@ void Commits::begin(std::int64_t round) {
   const Seconds started = context_.now();
   note(own_.take_stored(true));
   // Otherwise it would stay until another commit is complete.
-  line_.hear();
+  line_.take_arrived();
   own_.remove(line_.knowledge().take_failed());
   // Where ranks count, others may still write the last commit.
   own_.remove_old(plan_.announced.every > 0 ? std::max(plan_.keep, 2) : plan_.keep,
@@ -222,7 +222,7 @@ void Commits::note(const std::optional<protocol::Stored>& part) {
 void Commits::collect(bool waits) {
   note(own_.take_stored(waits));
   stored_.collect(waits);
-  if (stored_.has_heard_of_all()) complete();
+  if (stored_.has_all_answers()) complete();
 }
 
 void Commits::complete() {

@@ -52,10 +52,10 @@ class Commits {
   /// Collects warnings, and notifies the rank that decides, as start, step_done and round_done do. A worker
   /// calls this before its last message of a round, so that the decision about that round takes them into
   /// account. After the round it would be late by one.
-  void hear_warnings();
+  void take_warnings();
   /// The decider has announced a commit after this round (protocol::Reply). Or, where workers come and go,
   /// the coordinator has written its part. 0: none.
-  void hear(std::int64_t round);
+  void learn(std::int64_t round);
   /// By which a worker learns which commits need its records, and says that it has written them.
   CommitLine& line() { return line_; }
   /// The commit that the decider announces with a reply.

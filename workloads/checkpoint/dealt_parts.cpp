@@ -101,7 +101,7 @@ class MovingKeeper {
     for (const PartMove& move : moves)
       if (move.to == host_) take(move);
     for (Sent& sent : sent_) context_.wait_all(sent.messages);
-    context_.wait_all(told_);
+    context_.wait_all(notices_);
   }
 
  private:
@@ -135,17 +135,17 @@ class MovingKeeper {
       // If no rank starts from the part, the commit remains with the machines that have it.
       if (is_needed(job_, move)) throw;
     }
-    tell(move);
+    notify(move);
   }
 
   /// The ranks on this machine that wait for it.
-  void tell(const PartMove& move) {
+  void notify(const PartMove& move) {
     const protocol::Kept kept{.round = static_cast<std::int32_t>(round_)};
     for (Rank rank = 0; rank < job_.roster().size(); ++rank) {
       if (job_.roster().host_of(rank) != host_) continue;
       const auto first = first_part_of(job_, *job_.resume(), rank);
       if (first && is_same(*first, move.part))
-        told_.push_back(protocol::send<"copies-kept">(context_, rank, kept));
+        notices_.push_back(protocol::send<"copies-kept">(context_, rank, kept));
     }
   }
 
@@ -154,7 +154,7 @@ class MovingKeeper {
   const std::string& host_;
   std::int64_t round_;
   std::list<Sent> sent_;  ///< whose memory messages refer to
-  std::vector<Pending> told_;
+  std::vector<Pending> notices_;
 };
 
 /// For a rank that starts from a part: waits until its keeper has it, and reads it.

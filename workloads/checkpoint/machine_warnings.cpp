@@ -15,13 +15,12 @@ void MachineWarnings::listen() {
   if (!job_.checkpoints().commits.commits_on_warning || !may_come) return;
   for (const auto ranks : {job_.roster().workers(), job_.roster().deciders()})
     for (const Rank rank : ranks)
-      if (rank != context_.rank())
-        lines_.push_back({rank, protocol::receive<"warnings">(context_, rank)});
+      if (rank != context_.rank()) lines_.push_back({rank, protocol::receive<"warnings">(context_, rank)});
 }
 
-std::vector<MachineWarnings::Warning> MachineWarnings::hear() {
+std::vector<MachineWarnings::Warning> MachineWarnings::take() {
   std::vector<Warning> warnings;
-  hear_drawn(warnings);
+  take_drawn(warnings);
   if (job_.notices().take_warning)
     while (const auto notice = job_.notices().take_warning()) {
       record();
@@ -37,7 +36,7 @@ std::vector<MachineWarnings::Warning> MachineWarnings::hear() {
 }
 
 /// Machines that depart as it was drawn: the generation has the records of their warnings.
-void MachineWarnings::hear_drawn(std::vector<Warning>& heard) {
+void MachineWarnings::take_drawn(std::vector<Warning>& found) {
   const Generation* const generation = job_.generation();
   if (generation == nullptr) return;
   const Seconds now = generation->began + context_.now();
@@ -45,7 +44,7 @@ void MachineWarnings::hear_drawn(std::vector<Warning>& heard) {
   for (; drawn_ < warnings.size() && warnings[drawn_].at <= now; ++drawn_) {
     const DrawnWarning& warning = warnings[drawn_];
     if (job_.roster().workers()[static_cast<std::size_t>(warning.slot)] == context_.rank())
-      heard.push_back({context_.rank(), warning.departs - generation->began});
+      found.push_back({context_.rank(), warning.departs - generation->began});
   }
 }
 

@@ -24,7 +24,7 @@ class MachineWarnings {
   /// This rank decides about commits: it receives the warnings of the others from now on.
   void listen();
   /// The notices of this process since the last call, and what the others have sent.
-  std::vector<Warning> hear();
+  std::vector<Warning> take();
   /// Notifies the rank that decides of a warning of this rank.
   void send(const Warning& warning);
   /// No further warnings are received.
@@ -36,7 +36,7 @@ class MachineWarnings {
     Rank rank;
     Pending next;
   };
-  void hear_drawn(std::vector<Warning>& warnings);
+  void take_drawn(std::vector<Warning>& found);
   void record();
 
   const Job& job_;

@@ -12,10 +12,11 @@ struct KeepRule {
   int keep = 0;  ///< the last ones; 0: all
   /// While no commit is known to be complete, all stay.
   bool waits_for_complete = false;
-  /// Commits after the latest complete one stay, too: another rank may know that one of them is complete.
+  /// Commits after the latest complete one stay, too: another rank may know that one of them is complete, or
+  /// one of them counts when all records up to it are written.
   bool later_stay = false;
   /// Messages alone say which commits are complete: nothing is known about earlier ones.
-  bool is_told = false;
+  bool by_messages = false;
   /// Rounds: the first commit in each span of this length stays, too, but for the first span. 0: none.
   std::int64_t every = 0;
 };

@@ -78,13 +78,14 @@ bool OwnParts::is_complete(std::int64_t round, std::int64_t counted) const {
 
 void OwnParts::remove_old(int keep, std::int64_t counted) {
   const CommitPlan& plan = group_.plan();
-  const bool is_told = group_.announces_complete();
-  const bool needs_records = recorded_ && !is_told;
+  const bool by_messages = group_.announces_complete();
+  const bool needs_records = recorded_ && !by_messages;
   const KeepRule rule{.keep = plan.keep == 0 ? 0 : keep,
-                      .waits_for_complete = is_told || needs_records,
-                      // Another server may take a later one for the last that counts.
-                      .later_stay = needs_records,
-                      .is_told = is_told,
+                      .waits_for_complete = by_messages || needs_records,
+                      // Another server may take a later one for the last that counts, and workers may confirm
+                      // one next.
+                      .later_stay = needs_records || group_.confirms_records(),
+                      .by_messages = by_messages,
                       .every = plan.keep_every};
   const auto old = written_.take_old(rule, [&](std::int64_t round) { return is_complete(round, counted); });
   remove_files(old.parts);

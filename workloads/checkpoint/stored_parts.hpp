@@ -32,8 +32,8 @@ class StoredParts {
   /// Handles the messages that have arrived. `waits`: waits for the others. Meanwhile the view may end, and
   /// with it the commit.
   void collect(bool waits);
-  bool has_heard_of_all() const { return tally_.has_heard_of_all(); }
-  /// Ends the commit. Pre: has_heard_of_all().
+  bool has_all_answers() const { return tally_.has_all_answers(); }
+  /// Ends the commit. Pre: has_all_answers().
   CommitTally::Result close();
   /// Another view of the members begins, and all messages of the last one have ended. True: a commit was in
   /// progress, which is not complete.

@@ -105,7 +105,7 @@ PushDecoder::PushDecoder(const ExchangePlan& exchange, bool has_values, ComputeD
   for (auto& messages : messages_) messages = DeviceArray<std::byte>(device, bytes);
 }
 
-Slice PushDecoder::slot(int worker, std::size_t index) {
+Slice PushDecoder::buffer(int worker, std::size_t index) {
   const Piece& piece = pieces_[index];
   auto& messages = messages_[static_cast<std::size_t>(worker)];
   return {Bytes(piece.message_bytes), messages.empty() ? nullptr : messages.data() + piece.offset};

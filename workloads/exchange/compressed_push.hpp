@@ -65,7 +65,7 @@ class PushDecoder {
               const ShardPieces& pieces);
 
   /// Where a worker's message of the piece of this index is received.
-  Slice slot(int worker, std::size_t index);
+  Slice buffer(int worker, std::size_t index);
   /// A push of the worker, computed on this version of the model, has arrived completely.
   void note_push(int worker, int version) {
     std::int64_t& number = numbers_[static_cast<std::size_t>(worker)];

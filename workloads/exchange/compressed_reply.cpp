@@ -207,7 +207,7 @@ ReplyDecoder::ReplyDecoder(const ExchangePlan& exchange, bool has_values, Comput
   if (has_values && brings_differences_) decoded_ = FloatArray(device, static_cast<std::size_t>(longest));
 }
 
-Slice ReplyDecoder::slot(std::size_t shard, std::size_t index) {
+Slice ReplyDecoder::buffer(std::size_t shard, std::size_t index) {
   const Shard& of = shards_[shard];
   return {Bytes(of.pieces[index].longest), of.messages->message(index).data};
 }

@@ -124,7 +124,7 @@ class ReplyDecoder {
   /// The shard's next reply is a message.
   bool expects_message(std::size_t shard) const { return !shards_[shard].sends_whole; }
   /// Where the message of the shard's piece of this index is received.
-  Slice slot(std::size_t shard, std::size_t index);
+  Slice buffer(std::size_t shard, std::size_t index);
   /// The shard has replied with this version. `brings`: the model, or the mean; otherwise it brings nothing.
   void on_reply(std::size_t shard, int version, bool brings);
   /// A message has arrived with the last reply of some shard.

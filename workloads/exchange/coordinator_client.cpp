@@ -14,14 +14,14 @@ protocol::Report report_of(const protocol::Push& so_far, int version) {
 
 sync::Answer CoordinatorClient::ask(const protocol::Push& so_far, int version) {
   Pending answer = protocol::receive<"answers">(context_, coordinator_);
-  tell(report_of(so_far, version));
+  send(report_of(so_far, version));
   const bool ready = protocol::unpack<protocol::Answer>(context_.wait(answer).note).ready;
   return {.now = context_.now(), .ready = ready};
 }
 
 void CoordinatorClient::push(protocol::Push push, int version) {
   push.version = version;
-  tell(push);
+  send(push);
 }
 
 protocol::Reply CoordinatorClient::reply() {
@@ -37,7 +37,7 @@ protocol::Reply CoordinatorClient::take_reply(const Note& note) {
 
 void CoordinatorClient::take_answer(const Note& note) {
   answers_.pop_front();
-  hear(protocol::unpack<protocol::Answer>(note));
+  on_answer(protocol::unpack<protocol::Answer>(note));
 }
 
 void CoordinatorClient::join(int incarnation) {
@@ -54,18 +54,18 @@ void CoordinatorClient::join(int incarnation) {
 }
 
 void CoordinatorClient::leave() {
-  tell(protocol::Leave{});
+  send(protocol::Leave{});
   close();
 }
 
-void CoordinatorClient::tell(const protocol::NoteOf<"pushes">& note) {
+void CoordinatorClient::send(const protocol::NoteOf<"pushes">& note) {
   if (!question_.empty()) context_.wait(question_);
   question_ = protocol::send<"pushes">(context_, coordinator_, note, {}, bucket_);
 }
 
 void CoordinatorClient::report(const protocol::Push& so_far, int version) {
   answers_.push_back(protocol::receive<"answers">(context_, coordinator_));
-  tell(report_of(so_far, version));
+  send(report_of(so_far, version));
 }
 
 Completion CoordinatorClient::wait_progressing(Pending& until) {
@@ -84,7 +84,7 @@ Completion CoordinatorClient::wait_progressing(Pending& until) {
 }
 
 void CoordinatorClient::listen_for_cancels() {
-  if (hears_cancels_ && cancel_.empty()) cancel_ = protocol::receive<"cancels">(context_, coordinator_);
+  if (awaits_cancels_ && cancel_.empty()) cancel_ = protocol::receive<"cancels">(context_, coordinator_);
 }
 
 /// A note that meets the end of its step comes too late and is ignored, as its version is older.
@@ -97,7 +97,7 @@ bool CoordinatorClient::is_cancelled() {
 }
 
 /// An answer to a report of an earlier round is ignored.
-void CoordinatorClient::hear(const protocol::Answer& answer) {
+void CoordinatorClient::on_answer(const protocol::Answer& answer) {
   if (answer.version == version_) answer_ = answer_.value_or(false) || answer.ready;
 }
 

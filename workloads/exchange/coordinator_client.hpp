@@ -14,11 +14,11 @@ namespace tandem {
 
 class CoordinatorClient {
  public:
-  /// `bucket`: of the channel on which the coordinator expects this worker's notes. `hears_cancels`: the
+  /// `bucket`: of the channel on which the coordinator expects this worker's notes. `awaits_cancels`: the
   /// coordinator may stop steps.
   CoordinatorClient(Context& context, Rank coordinator, std::int32_t bucket = Channel::no_bucket,
-                    bool hears_cancels = false)
-      : context_(context), coordinator_(coordinator), bucket_(bucket), hears_cancels_(hears_cancels) {}
+                    bool awaits_cancels = false)
+      : context_(context), coordinator_(coordinator), bucket_(bucket), awaits_cancels_(awaits_cancels) {}
 
   /// Asks, and waits for the answer. `so_far`: the push that the worker would send now. `version`: of the
   /// model that it was computed on.
@@ -52,13 +52,13 @@ class CoordinatorClient {
   void close();
 
  private:
-  void tell(const protocol::NoteOf<"pushes">& note);
-  void hear(const protocol::Answer& answer);
+  void send(const protocol::NoteOf<"pushes">& note);
+  void on_answer(const protocol::Answer& answer);
 
   Context& context_;
   Rank coordinator_;
   std::int32_t bucket_;
-  bool hears_cancels_;
+  bool awaits_cancels_;
   Pending cancel_;      ///< the receive of the next one
   int cancelled_ = -1;  ///< newest version on which steps are stopped
   int version_ = 0;

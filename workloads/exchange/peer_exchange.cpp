@@ -142,7 +142,7 @@ class PeerExchange : public Exchange {
     model_.compute(context_, 1, model_.begin());
     for (const int other : neighbours_.outgoing)
       sends_.push_back(protocol::send<"calls">(context_, rank_of(other), protocol::Leave{}));
-    if (!is_first()) tell_first(protocol::Leave{});
+    if (!is_first()) notify_first(protocol::Leave{});
     while (std::ranges::any_of(inbox_, [](const Pending& pending) { return !pending.empty(); }))
       serve(context_.wait_any(inbox_));
     take_over();
@@ -181,7 +181,7 @@ class PeerExchange : public Exchange {
 
   void count_own_step() {
     ++own_steps_;
-    if (!same_pace_ && !is_first()) return tell_first(protocol::Stepped{});
+    if (!same_pace_ && !is_first()) return notify_first(protocol::Stepped{});
     if (same_pace_) steps_.count(std::ssize(workers_) - 1);
     count_step();
   }
@@ -198,7 +198,7 @@ class PeerExchange : public Exchange {
       notices_.push_back(protocol::send<"ends">(context_, other, protocol::End{}));
   }
 
-  void tell_first(const protocol::NoteOf<"counts">& note) {
+  void notify_first(const protocol::NoteOf<"counts">& note) {
     for (Pending& before : notices_) wait_progressing(before);
     notices_.clear();
     notices_.push_back(protocol::send<"counts">(context_, first_, note));

@@ -18,7 +18,8 @@ PushSum::PushSum(const ExchangePlan& exchange, ComputeDevice& device, const Shar
     decoder_.emplace(exchange, setting.real_math, device, pieces);
   if (!setting.real_math) return;
   const auto size = static_cast<std::size_t>(elements_);
-  for (int worker = 0; worker < exchange.sync_setting().workers; ++worker) slots_.emplace_back(device, size);
+  for (int worker = 0; worker < exchange.sync_setting().workers; ++worker)
+    buffers_.emplace_back(device, size);
   aggregate_ = FloatArray(device, size);
   values_ = aggregate_.span();
 }
@@ -32,11 +33,11 @@ void PushSum::select(const ShardKey& key) {
   elements_ = last.shard_offset + last.elements - begin_;
 }
 
-Slice PushSum::slot(int worker, std::size_t index) {
-  if (decoder_) return decoder_->slot(worker, index);
+Slice PushSum::buffer(int worker, std::size_t index) {
+  if (decoder_) return decoder_->buffer(worker, index);
   const ShardPiece& piece = pieces_[index];
   if (!setting_.real_math) return {piece.bytes(), nullptr};
-  float* data = slots_[static_cast<std::size_t>(worker)].data() + piece.shard_offset;
+  float* data = buffers_[static_cast<std::size_t>(worker)].data() + piece.shard_offset;
   return {piece.bytes(), reinterpret_cast<std::byte*>(data)};
 }
 
@@ -59,21 +60,21 @@ Kernel PushSum::decompress() {
   if (!setting_.real_math) return {};
   return [this] {
     for (const auto& [worker, weight] : accepted_)
-      decoder_->decode(worker, slots_[static_cast<std::size_t>(worker)].span(), key_);
+      decoder_->decode(worker, buffers_[static_cast<std::size_t>(worker)].span(), key_);
   };
 }
 
 Kernel PushSum::fold(bool before_update) {
   std::stable_sort(accepted_.begin(), accepted_.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
-  const bool from_slot = takes_from_slot(before_update);
+  const bool from_buffer = takes_from_buffer(before_update);
   for (const auto& [worker, weight] : accepted_) weight_ += weight;
   if (!setting_.real_math) {
     accepted_.clear();
     return {};
   }
-  if (!from_slot) return [this] { add_up(); };
-  values_ = slots_[static_cast<std::size_t>(accepted_.front().first)].span();
+  if (!from_buffer) return [this] { add_up(); };
+  values_ = buffers_[static_cast<std::size_t>(accepted_.front().first)].span();
   accepted_.clear();
   return [] {};
 }
@@ -81,7 +82,8 @@ Kernel PushSum::fold(bool before_update) {
 void PushSum::add_up() {
   terms_.clear();
   for (const auto& [worker, weight] : accepted_)
-    terms_.push_back({slots_[static_cast<std::size_t>(worker)].data() + begin_, static_cast<float>(weight)});
+    terms_.push_back(
+        {buffers_[static_cast<std::size_t>(worker)].data() + begin_, static_cast<float>(weight)});
   device_.add_terms(aggregate_.data() + begin_, !has_aggregate_, terms_, elements_);
   has_aggregate_ = true;
   accepted_.clear();

@@ -34,8 +34,8 @@ class PushSum {
   Bytes bytes() const { return Bytes(elements_ * 4); }
 
   /// Where the worker's contribution to the piece of this index is received.
-  Slice slot(int worker, std::size_t index);
-  /// A push of the worker, computed on this version of the model, is in its slot, or at least its first key
+  Slice buffer(int worker, std::size_t index);
+  /// A push of the worker, computed on this version of the model, is in its buffer, or at least its first key
   /// is.
   void note_push(int worker, int version) {
     if (decoder_) decoder_->note_push(worker, version);
@@ -43,26 +43,26 @@ class PushSum {
   /// Accepted pushes must be decompressed before they are folded.
   bool is_compressed() const { return decoder_.has_value(); }
   Kernel decompress();
-  /// Adds the worker's slot to the sum.
+  /// Adds the worker's buffer to the sum.
   void accept(int worker, double weight);
-  /// Takes the worker's slot out again. Pre: it has not been folded.
+  /// Takes the worker's buffer out again. Pre: it has not been folded.
   void drop(int worker);
   bool has_accepted(int worker) const;
   int accepted() const { return static_cast<int>(accepted_.size()); }
   /// The worker whose push was accepted last.
   int last_accepted() const { return last_accepted_; }
-  /// Sums the accepted pushes in worker order. Afterwards the slots may be overwritten. `before_update`: an
-  /// update follows before a slot is overwritten. A GPU then takes a single push, with weight 1, from its
-  /// slot. So SGD with momentum reads and writes 20 bytes of its memory per parameter (push 4, velocity and
+  /// Sums the accepted pushes in worker order. Afterwards the buffers may be overwritten. `before_update`: an
+  /// update follows before a buffer is overwritten. A GPU then takes a single push, with weight 1, from its
+  /// buffer. So SGD with momentum reads and writes 20 bytes of its memory per parameter (push 4, velocity and
   /// model 8 each), instead of the 28 with a sum; with n pushes 4 n + 24.
   Kernel fold(bool before_update);
   /// Bytes of pushes that fold() sums.
   Bytes summed_bytes(bool before_update) const {
-    return takes_from_slot(before_update) ? Bytes(0) : bytes() * accepted();
+    return takes_from_buffer(before_update) ? Bytes(0) : bytes() * accepted();
   }
 
   /// The sum over the shard, which an update reads and may change. It is in memory of its own, or in the
-  /// slot of a push.
+  /// buffer of a push.
   std::span<float> values() const { return values_; }
   /// Weight of the folded pushes.
   double weight() const { return weight_; }
@@ -71,7 +71,7 @@ class PushSum {
   void serialise(StateArchive& state);
 
  private:
-  bool takes_from_slot(bool before_update) const {
+  bool takes_from_buffer(bool before_update) const {
     return setting_.is_on_gpu && before_update && weight_ == 0.0 && accepted_.size() == 1 &&
            accepted_.front().second == 1.0;
   }
@@ -84,7 +84,7 @@ class PushSum {
   std::int64_t begin_ = 0;
   std::int64_t elements_;
   std::optional<PushDecoder> decoder_;
-  std::vector<FloatArray> slots_;  ///< by worker: its push, decompressed
+  std::vector<FloatArray> buffers_;  ///< by worker: its push, decompressed
   std::vector<std::pair<int, double>> accepted_;
   int last_accepted_ = 0;
   std::vector<Term> terms_;  ///< of the sum in progress

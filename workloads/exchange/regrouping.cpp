@@ -30,7 +30,7 @@ Regrouping::Regrouping(const Roster& roster, Context& context, RegroupingExchang
   listen();
   // The receive is posted now, so no note for an earlier occupant of the slot can be mistaken for one to
   // this worker.
-  if (!has_state_) tell(protocol::Arrived{.incarnation = incarnation_});
+  if (!has_state_) notify(protocol::Arrived{.incarnation = incarnation_});
 }
 
 void Regrouping::listen() {
@@ -38,7 +38,7 @@ void Regrouping::listen() {
                                       {Bytes(std::ssize(slots_.bytes())), slots_.bytes().data()});
 }
 
-void Regrouping::hear(const Note& note) {
+void Regrouping::on_message(const Note& note) {
   if (protocol::as<protocol::End>(note)) {
     has_ended_ = true;
     return;
@@ -58,7 +58,7 @@ void Regrouping::wait() {
   if (deferred_)
     take_up_change();
   else
-    hear(context_.wait(next_).note);
+    on_message(context_.wait(next_).note);
 }
 
 void Regrouping::regroup(protocol::Regroup change) {
@@ -80,7 +80,8 @@ bool Regrouping::take_up_change() {
   return true;
 }
 
-/// Waits for the sends to members that are still there. A newer change tells who has departed meanwhile.
+/// Waits for the sends to members that are still there. A newer change names those that have departed
+/// meanwhile.
 void Regrouping::finish_sends(protocol::Regroup& change) {
   const auto is_awaited = [](const Sent& sent) { return sent.is_to_member && !sent.part.empty(); };
   for (auto open = std::ranges::find_if(sends_, is_awaited); open != sends_.end();
@@ -109,10 +110,10 @@ void Regrouping::become_quiet(std::int32_t view) {
     context_.wait_all(fetch_->parts);
     fetch_.reset();
   }
-  tell(protocol::Quiet{.view = view_,
-                       .incarnation = incarnation_,
-                       .round = has_state_ ? exchange_.finished_rounds() : -1,
-                       .taken = exchange_.taken_samples()});
+  notify(protocol::Quiet{.view = view_,
+                         .incarnation = incarnation_,
+                         .round = has_state_ ? exchange_.finished_rounds() : -1,
+                         .taken = exchange_.taken_samples()});
 }
 
 void Regrouping::begin(const protocol::Members& members) {
@@ -211,7 +212,7 @@ bool Regrouping::finish_fetch() {
       const Completion done = context_.wait_any(awaited);
       *open = std::move(awaited[0]);
       next_ = std::move(awaited[1]);
-      if (done.index == 1) hear(done.note);
+      if (done.index == 1) on_message(done.note);
     } else {
       std::int64_t count = 0;
       fetch_->state.begin_restore();
@@ -226,21 +227,21 @@ bool Regrouping::finish_fetch() {
   return false;
 }
 
-void Regrouping::tell_finished() {
+void Regrouping::notify_finished() {
   if (finished_in_ == view_) return;
   finished_in_ = view_;
-  tell(protocol::Finished{.view = view_, .incarnation = incarnation_});
+  notify(protocol::Finished{.view = view_, .incarnation = incarnation_});
 }
 
 void Regrouping::close() {
   wait_for_sends();
-  if (!told_.empty()) context_.wait(told_);
+  if (!notice_.empty()) context_.wait(notice_);
 }
 
 /// The steward receives notes at any time.
-void Regrouping::tell(const protocol::NoteOf<"groups">& note) {
-  if (!told_.empty()) context_.wait(told_);
-  told_ = protocol::send<"groups">(context_, steward_, note);
+void Regrouping::notify(const protocol::NoteOf<"groups">& note) {
+  if (!notice_.empty()) context_.wait(notice_);
+  notice_ = protocol::send<"groups">(context_, steward_, note);
 }
 
 }  // namespace tandem

@@ -67,18 +67,18 @@ class Regrouping {
   bool has_ended() const { return has_ended_; }
 
   /// The receive of the steward's next note, to be waited for with other operations. Then pass its note to
-  /// hear(). Pre: take_up_change() was called after the last fetch.
+  /// on_message(). Pre: take_up_change() was called after the last fetch.
   Pending& next() { return next_; }
   /// Handles a change that has waited for the end of a fetch, if the fetch has ended. True: there was such a
   /// change. No exchange may be in progress.
   bool take_up_change();
-  void hear(const Note& note);
-  /// Waits for a note and passes it to hear().
+  void on_message(const Note& note);
+  /// Waits for a note and passes it to on_message().
   void wait();
   /// Waits for the state, and restores it. False: the members have changed again. Pre: is_fetching().
   bool finish_fetch();
   /// The job is over for this worker. To be called once in each view.
-  void tell_finished();
+  void notify_finished();
   /// Waits for the sends of states. Pre: has_ended().
   void close();
 
@@ -110,7 +110,7 @@ class Regrouping {
   Slice slice_of_deals(std::vector<std::int64_t>& deals, std::int64_t count) const;
   void receive_deals();
   Rank rank_of(int worker) const { return workers_[static_cast<std::size_t>(worker)]; }
-  void tell(const protocol::NoteOf<"groups">& note);
+  void notify(const protocol::NoteOf<"groups">& note);
 
   Context& context_;
   RegroupingExchange& exchange_;
@@ -130,7 +130,7 @@ class Regrouping {
   protocol::SlotsOfView slots_;  ///< what comes with the next note
   std::vector<std::int64_t> taken_;
   Pending next_;
-  Pending told_;
+  Pending notice_;
   std::optional<Fetch> fetch_;
   Rank source_ = 0;  ///< sender of the state
   std::unique_ptr<TransferredState> sent_;

@@ -201,7 +201,7 @@ class RegroupingAllReduce final : public RegroupingRounds {
     regrouping_.next() = std::move(awaited[note]);
     if (next_answer != nullptr) *next_answer = std::move(awaited[answer]);
     if (!done) return done;
-    if (done->index == note) regrouping_.hear(done->note);
+    if (done->index == note) regrouping_.on_message(done->note);
     if (done->index == answer) coordinator_->take_answer(done->note);
     if (done->index == asked && until == &reply_) last_reply_ = coordinator_->take_reply(done->note);
     return done;

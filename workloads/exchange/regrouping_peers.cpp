@@ -83,7 +83,7 @@ class RegroupingPeers final : public RegroupingRounds {
     const Completion done = context_.wait_any(awaited);
     until = std::move(awaited[0]);
     regrouping_.next() = std::move(awaited[1]);
-    if (done.index == 1) regrouping_.hear(done.note);
+    if (done.index == 1) regrouping_.on_message(done.note);
     return done;
   }
 

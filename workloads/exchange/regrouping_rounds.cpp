@@ -61,7 +61,7 @@ void RegroupingRounds::end(const std::function<void()>& last_duties) {
     }
     if (!regrouping_.is_quiet()) {
       if (regrouping_.leads() && !std::exchange(is_done, true)) last_duties();
-      regrouping_.tell_finished();
+      regrouping_.notify_finished();
     }
     regrouping_.wait();
   }
@@ -99,7 +99,7 @@ std::optional<Completion> RegroupingRounds::wait_or_regroup(Pending& until) {
     until = std::move(awaited[0]);
     regrouping_.next() = std::move(awaited[1]);
     if (done.index == 0) return done;
-    regrouping_.hear(done.note);
+    regrouping_.on_message(done.note);
   }
   while (regrouping_.is_quiet() && !regrouping_.is_fetching()) regrouping_.wait();
   return std::nullopt;

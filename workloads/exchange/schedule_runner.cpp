@@ -96,11 +96,11 @@ void AllReduces::prepare(Run& run, std::size_t bucket) {
     run.arrivals_needed = static_cast<std::size_t>(extent.most_reduced * run.element.bytes);
     run.traffic = {Bytes(extent.sent * run.element.bytes), Bytes(extent.received * run.element.bytes)};
   }
-  run.first_slot = slots_.size();
+  run.first = pendings_.size();
   run.arrival_of.resize(transfers);
   for (std::size_t transfer = 0; transfer < transfers; ++transfer)
     operations_.push_back({bucket, transfer, false});
-  slots_.resize(slots_.size() + transfers);
+  pendings_.resize(pendings_.size() + transfers);
   run.current.reserve(transfers);
 }
 
@@ -117,7 +117,7 @@ void AllReduces::start(int bucket, Slice vector) {
   run.in_flight = true;
   ++running_;
   if (run.by_library)
-    slots_[run.first_slot] = context_.all_reduce(members_, run.channel, vector, run.element);
+    pendings_[run.first] = context_.all_reduce(members_, run.channel, vector, run.element);
   else
     start_round(run);
 }
@@ -155,13 +155,13 @@ void AllReduces::post_receive(Run& run, std::size_t transfer) {
   Slice target = part(run.vector, what.piece, run.element);
   if (what.kind == Transfer::Kind::receive_and_reduce && target.data != nullptr)
     target.data = run.arrivals + run.arrival_of[transfer];
-  operations_[run.first_slot + transfer].reducing = false;
-  slots_[run.first_slot + transfer] = context_.receive(rank_of(what.peer), run.channel, target);
+  operations_[run.first + transfer].reducing = false;
+  pendings_[run.first + transfer] = context_.receive(rank_of(what.peer), run.channel, target);
 }
 
 void AllReduces::post_send(Run& run, std::size_t transfer) {
   const Transfer& what = run.current[transfer];
-  slots_[run.first_slot + transfer] =
+  pendings_[run.first + transfer] =
       context_.send(rank_of(what.peer), run.channel, part(run.vector, what.piece, run.element));
 }
 
@@ -177,22 +177,22 @@ void AllReduces::reduce(Run& run, std::size_t transfer) {
                    running->arrivals + running->arrival_of[transfer], piece.size());
     };
   }
-  const std::size_t slot = run.first_slot + transfer;
+  const std::size_t number = run.first + transfer;
   const Work work{.kind = Work::Kind::reduce,
-                  .bucket = static_cast<int>(operations_[slot].bucket),
+                  .bucket = static_cast<int>(operations_[number].bucket),
                   .bytes = part(run.vector, run.current[transfer].piece, run.element).size};
-  operations_[slot].reducing = true;
-  slots_[slot] = context_.compute(work, std::move(kernel));
+  operations_[number].reducing = true;
+  pendings_[number] = context_.compute(work, std::move(kernel));
 }
 
-void AllReduces::on_done(std::size_t slot) {
-  const Operation& operation = operations_[slot];
+void AllReduces::on_done(std::size_t number) {
+  const Operation& operation = operations_[number];
   Run& run = runs_[operation.bucket];
   if (run.by_library) return end(run);
   const Round& round = run.current;
   const Transfer& transfer = round[operation.transfer];
   const std::size_t other = counterpart(round, operation.transfer);
-  const bool other_in_flight = other < round.size() && !slots_[run.first_slot + other].empty();
+  const bool other_in_flight = other < round.size() && !pendings_[run.first + other].empty();
   if (transfer.kind == Transfer::Kind::receive_and_reduce && !operation.reducing) {
     if (!other_in_flight) reduce(run, operation.transfer);
     return;
@@ -208,12 +208,12 @@ std::optional<Completion> AllReduces::advance(std::span<Pending> any_of, bool un
   const auto is_empty = [](const Pending& pending) { return pending.empty(); };
   TANDEM_CHECK(!std::ranges::all_of(any_of, is_empty), "all-reduces in progress", running_);
   const std::size_t transfers = operations_.size();
-  slots_.resize(transfers + any_of.size());
-  const auto others = slots_.begin() + static_cast<std::ptrdiff_t>(transfers);
+  pendings_.resize(transfers + any_of.size());
+  const auto others = pendings_.begin() + static_cast<std::ptrdiff_t>(transfers);
   std::ranges::move(any_of, others);
   std::optional<Completion> found;
   while (!found && !(until_all_are_done && running_ == 0)) {
-    Completion completion = context_.wait_any(slots_);
+    Completion completion = context_.wait_any(pendings_);
     if (completion.index < transfers) {
       on_done(completion.index);
       continue;
@@ -221,11 +221,11 @@ std::optional<Completion> AllReduces::advance(std::span<Pending> any_of, bool un
     completion.index -= transfers;
     found = completion;
   }
-  std::move(others, slots_.end(), any_of.begin());
+  std::move(others, pendings_.end(), any_of.begin());
   return found;
 }
 
-void AllReduces::progress() { on_done(context_.wait_any(slots_).index); }
+void AllReduces::progress() { on_done(context_.wait_any(pendings_).index); }
 
 void AllReduces::finish(int bucket) {
   while (in_flight(bucket)) progress();
@@ -236,7 +236,7 @@ void AllReduces::finish() {
 }
 
 void AllReduces::abandon() {
-  context_.wait_all(slots_);
+  context_.wait_all(pendings_);
   for (Run& run : runs_) run.in_flight = false;
   running_ = 0;
 }

@@ -94,9 +94,9 @@ class AllReduces {
   /// One bucket's all-reduce.
   struct Run {
     collectives::Schedule schedule;
-    bool by_library = true;  ///< the library's; it has no schedule, and one slot
+    bool by_library = true;  ///< the library's; it has no schedule, and one operation
     Channel channel;
-    std::size_t first_slot = 0;  ///< in `slots_`: transfer t of a round is at first_slot + t
+    std::size_t first = 0;  ///< in `pendings_`: transfer t of a round is at first + t
     Slice vector;
     std::size_t round = 0;
     collectives::Round current;  ///< the transfers of this round
@@ -122,7 +122,7 @@ class AllReduces {
   void post_receive(Run& run, std::size_t transfer);
   void post_send(Run& run, std::size_t transfer);
   void reduce(Run& run, std::size_t transfer);
-  void on_done(std::size_t slot);
+  void on_done(std::size_t number);
   std::optional<Completion> advance(std::span<Pending> any_of, bool until_all_are_done);
   void progress();
 
@@ -133,7 +133,7 @@ class AllReduces {
   int running_ = 0;
   /// The transfers of each bucket, identified by `operations_`; and last the operations that wait_progressing
   /// waits for: transfers that are done come first.
-  std::vector<Pending> slots_;
+  std::vector<Pending> pendings_;
   std::vector<Operation> operations_;
 };
 

@@ -279,7 +279,7 @@ class ServerExchange final : public Exchange, public MemberExchange {
       const bool last = index + 1 == layout_[shard].size();
       const bool is_message = decoder_ && decoder_->expects_message(shard);
       const Slice into =
-          is_message ? decoder_->slot(shard, index) : replica_.incoming(piece.flat_offset, piece.elements);
+          is_message ? decoder_->buffer(shard, index) : replica_.incoming(piece.flat_offset, piece.elements);
       receives_[shard][index] =
           last ? protocol::receive<"replies">(context_, servers_[shard], into)
                : protocol::receive<"reply-pieces">(context_, servers_[shard], into, piece.bucket);

@@ -2,7 +2,7 @@
 
 namespace tandem {
 
-bool CacheNodeStanding::hear(const Note& note) {
+bool CacheNodeStanding::on_message(const Note& note) {
   if (protocol::as<protocol::NodeDeparted>(note)) {
     incarnation_ = 0;
     return true;
@@ -15,10 +15,10 @@ bool CacheNodeStanding::hear(const Note& note) {
 void CacheNodeStanding::decline(Context& context, int worker_incarnation) {
   if (has_departed() || is_answered()) return;
   note_answered(incarnation_);
-  Pending told = protocol::send<"arrivals">(
+  Pending answer = protocol::send<"arrivals">(
       context, node_,
       protocol::Arrived{.incarnation = worker_incarnation, .receiver = incarnation_, .ends = true});
-  context.wait(told);
+  context.wait(answer);
 }
 
 }  // namespace tandem

@@ -17,7 +17,7 @@ class CacheNodeStanding {
 
   /// Handles a note of the steward. False: it is not about the cache node. After a departure, the caller
   /// ends the open operations between its rank and the node (disconnect).
-  bool hear(const Note& note);
+  bool on_message(const Note& note);
   bool has_departed() const { return incarnation_ == 0; }
 
   Rank node() const { return node_; }

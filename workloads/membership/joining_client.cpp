@@ -5,18 +5,18 @@
 namespace tandem {
 
 /// One that means an earlier incarnation of the server was sent before its sender knew.
-void JoiningSlot::hear(const Completion& last, int server) {
-  const auto heard = protocol::as<protocol::Arrived>(last.note);
-  if (last.outcome != Outcome::done || !heard || heard->receiver != server) return;
-  arrived = heard->incarnation;
-  has_declined = heard->ends;
+void JoiningSlot::on_message(const Completion& last, int server) {
+  const auto arrival = protocol::as<protocol::Arrived>(last.note);
+  if (last.outcome != Outcome::done || !arrival || arrival->receiver != server) return;
+  arrived = arrival->incarnation;
+  has_declined = arrival->ends;
 }
 
 void JoiningSlot::leave(Context& context, Pending& open, int server) {
   draining.push_back(context.disconnect(rank));
   if (!open.empty()) {
     if (context.is_done(open))
-      hear(context.wait(open), server);
+      on_message(context.wait(open), server);
     else
       draining.push_back(std::move(open));
   }
@@ -29,7 +29,7 @@ void JoiningSlot::begin(int of_occupant) {
 }
 
 bool JoiningSlot::await_arrival(Context& context, const Completion& last, Pending& next, int server) {
-  hear(last, server);
+  on_message(last, server);
   if (!draining.empty()) {
     next = std::move(draining.back());
     draining.pop_back();

@@ -34,7 +34,7 @@ struct JoiningSlot {
   bool await_arrival(Context& context, const Completion& last, Pending& next, int server);
 
  private:
-  void hear(const Completion& last, int server);
+  void on_message(const Completion& last, int server);
 };
 
 /// The same, for a rank that knows nothing else of its clients.
@@ -69,10 +69,10 @@ bool join_server(Context& context, Rank server, int incarnation, int receiver, c
   // A server that has not noticed a departure yet may welcome the occupant that is gone.
   std::int32_t welcomed = 0;
   while (welcomed != incarnation && is_there()) {
-    std::int32_t heard = 0;
+    std::int32_t named = 0;
     Pending welcome = protocol::receive<"welcomes">(
-        context, server, {Bytes(sizeof(heard)), reinterpret_cast<std::byte*>(&heard)});
-    if (wait(welcome).outcome == Outcome::done) welcomed = heard;
+        context, server, {Bytes(sizeof(named)), reinterpret_cast<std::byte*>(&named)});
+    if (wait(welcome).outcome == Outcome::done) welcomed = named;
   }
   wait(arrival);
   return welcomed == incarnation;

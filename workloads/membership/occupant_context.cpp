@@ -21,9 +21,9 @@ OccupantContext::OccupantContext(Context& inner, StewardLine& steward, const pro
 
 /// Thousands of ranks start and wait in turn, so this and the waits touch little memory.
 Pending OccupantContext::keep(Pending started) {
-  const std::size_t slot = started.slot();
-  if (slot >= is_open_.size()) is_open_.resize(slot + 1, false);
-  is_open_[slot] = true;
+  const std::size_t number = started.number();
+  if (number >= is_open_.size()) is_open_.resize(number + 1, false);
+  is_open_[number] = true;
   return started;
 }
 
@@ -73,10 +73,10 @@ Completion OccupantContext::wait(Pending& pending) {
   check_presence();
   while (!inner_.is_done(pending)) {
     std::array<Pending, 3> awaited;
-    if (const auto completion = wait_or_hear({&pending, 1}, awaited)) return *completion;
+    if (const auto completion = wait_or_take_note({&pending, 1}, awaited)) return *completion;
     check_presence();
   }
-  is_open_[pending.slot()] = false;
+  is_open_[pending.number()] = false;
   return inner_.wait(pending);
 }
 
@@ -85,17 +85,17 @@ Completion OccupantContext::wait_any(std::span<Pending> pendings) {
   check_presence();
   while (true) {
     awaited_.resize(pendings.size() + 2);
-    if (const auto completion = wait_or_hear(pendings, awaited_)) return *completion;
+    if (const auto completion = wait_or_take_note(pendings, awaited_)) return *completion;
     check_presence();
   }
 }
 
 /// None: the machine departs now, or the steward's note has been dealt with. `awaited` has an entry for each
 /// of `pendings` and two more.
-std::optional<Completion> OccupantContext::wait_or_hear(std::span<Pending> pendings,
-                                                        std::span<Pending> awaited) {
+std::optional<Completion> OccupantContext::wait_or_take_note(std::span<Pending> pendings,
+                                                             std::span<Pending> awaited) {
   const std::size_t asked = pendings.size();
-  const auto entry_of = [](const Pending& pending) { return Pending(pending.slot()); };
+  const auto entry_of = [](const Pending& pending) { return Pending(pending.number()); };
   std::ranges::transform(pendings, awaited.begin(), entry_of);
   awaited[asked] = std::move(departure_);
   awaited[asked + 1] = std::move(steward_.next());
@@ -121,7 +121,7 @@ std::optional<Completion> OccupantContext::wait_or_hear(std::span<Pending> pendi
   }
   if (completion.index == asked + 1) {
     steward_.expect_next();
-    hear(completion.note);
+    on_message(completion.note);
   }
   return std::nullopt;
 }
@@ -139,13 +139,13 @@ std::vector<Pending> OccupantContext::disconnect_all(std::span<const Rank> peers
   return disconnecting;
 }
 
-void OccupantContext::hear(const Note& note) {
+void OccupantContext::on_message(const Note& note) {
   // All has been done: the occupant may take its time to notice the end.
   if (protocol::as<protocol::End>(note)) {
     steward_.put_back(note);
     return end();
   }
-  if (node_ != nullptr && node_->hear(note)) {
+  if (node_ != nullptr && node_->on_message(note)) {
     if (!node_->has_departed()) return;
     node_->disconnect(inner_);
     is_peer_[static_cast<std::size_t>(node_->node())] = false;
@@ -174,8 +174,8 @@ void OccupantContext::expect_departure(Seconds at) {
 void OccupantContext::depart() {
   inner_.stop_work();
   std::vector<Pending> open;
-  for (std::size_t slot = 0; slot < is_open_.size(); ++slot)
-    if (is_open_[slot]) open.emplace_back(static_cast<std::uint32_t>(slot));
+  for (std::size_t number = 0; number < is_open_.size(); ++number)
+    if (is_open_[number]) open.emplace_back(static_cast<std::uint32_t>(number));
   inner_.cancel_all(open);
   std::vector<Pending> disconnecting;
   for (Rank peer = 0; peer < inner_.world_size(); ++peer)

@@ -46,8 +46,8 @@ class OccupantContext final : public ContextDecorator {
  private:
   Pending keep(Pending started);
   void check_presence();
-  std::optional<Completion> wait_or_hear(std::span<Pending> pendings, std::span<Pending> awaited);
-  void hear(const Note& note);
+  std::optional<Completion> wait_or_take_note(std::span<Pending> pendings, std::span<Pending> awaited);
+  void on_message(const Note& note);
   void expect_departure(Seconds at);
   [[noreturn]] void depart();
 
@@ -55,10 +55,11 @@ class OccupantContext final : public ContextDecorator {
   CacheNodeStanding* node_;
   int incarnation_;
   Seconds departs_{std::numeric_limits<double>::infinity()};
-  Pending departure_;             ///< sleeps until the departure
-  std::vector<bool> is_open_;     ///< by slot of the inner context: started, and not waited for
+  Pending departure_;  ///< sleeps until the departure
+  std::vector<bool>
+      is_open_;  ///< by number of the operation in the inner context: started, and not waited for
   std::vector<bool> is_peer_;     ///< by rank: messages were exchanged with it since the last disconnect
-  std::vector<Pending> awaited_;  ///< see wait_or_hear
+  std::vector<Pending> awaited_;  ///< see wait_or_take_note
 };
 
 }  // namespace tandem

@@ -73,32 +73,32 @@ Pending RecordingContext::disconnect(Rank peer) {
 }
 
 Completion RecordingContext::wait(Pending& pending) {
-  const std::uint32_t slot = pending.slot();
+  const std::uint32_t number = pending.number();
   const Completion completion = inner_.wait(pending);
-  finish(slot, completion);
+  finish(number, completion);
   return completion;
 }
 
 Completion RecordingContext::wait_any(std::span<Pending> pendings) {
-  slots_.clear();
-  for (const Pending& pending : pendings) slots_.push_back(pending.empty() ? 0 : pending.slot());
+  numbers_.clear();
+  for (const Pending& pending : pendings) numbers_.push_back(pending.empty() ? 0 : pending.number());
   const Completion completion = inner_.wait_any(pendings);
-  finish(slots_[completion.index], completion);
+  finish(numbers_[completion.index], completion);
   return completion;
 }
 
 Pending RecordingContext::note(OperationRecord record, Pending pending) {
   record.rank = rank();
   record.end = record.start;
-  if (record_of_slot_.size() <= pending.slot()) record_of_slot_.resize(pending.slot() + 1);
-  record_of_slot_[pending.slot()] = log_.size();
+  if (record_of_operation_.size() <= pending.number()) record_of_operation_.resize(pending.number() + 1);
+  record_of_operation_[pending.number()] = log_.size();
   log_.push_back(std::move(record));
   return pending;
 }
 
 /// A device's own clock says how long, the rank's when: until then the work may have waited for its turn.
-void RecordingContext::finish(std::uint32_t slot, const Completion& completion) {
-  OperationRecord& record = log_[record_of_slot_[slot]];
+void RecordingContext::finish(std::uint32_t number, const Completion& completion) {
+  OperationRecord& record = log_[record_of_operation_[number]];
   record.end = now();
   if (completion.outcome == Outcome::peer_left) record.kind += " (peer left)";
   if (completion.outcome == Outcome::cancelled) record.kind += " (cancelled)";

@@ -30,10 +30,10 @@ class RecordingContext : public ContextDecorator {
 
  private:
   Pending note(OperationRecord record, Pending pending);
-  void finish(std::uint32_t slot, const Completion& completion);
+  void finish(std::uint32_t number, const Completion& completion);
   std::vector<OperationRecord>& log_;
-  std::vector<std::size_t> record_of_slot_;
-  std::vector<std::uint32_t> slots_;  ///< of the span being waited for
+  std::vector<std::size_t> record_of_operation_;
+  std::vector<std::uint32_t> numbers_;  ///< of the span being waited for
 };
 
 }  // namespace tandem

@@ -128,9 +128,24 @@ class Job {
 
 struct History {
   const char* split;
-  bool agree;  ///< all workers begin with a deal at a time; otherwise each when it has taken what it was told
+  bool
+      agree;  ///< all workers begin with a deal at a time; otherwise each when it has taken what it was dealt
 };
 class Membership : public ::testing::TestWithParam<History> {};
+
+/// All present workers, and those that come, agree on a deal. Workers that are behind take these samples
+/// first.
+void settle(Job& job, std::vector<int> members, const Counts& taken, const Counts& behind) {
+  std::vector<int> present;
+  for (int slot = 0; slot < std::ssize(behind); ++slot)
+    if (job.is_present(slot)) present.push_back(slot);
+  members.insert(members.end(), present.begin(), present.end());
+  std::ranges::sort(members);
+  for (const int slot : present)
+    job.counted[static_cast<std::size_t>(slot)] += behind[static_cast<std::size_t>(slot)];
+  job.deals.settle(members, taken, job.counted);
+  for (const int slot : present) job.take(slot, behind[static_cast<std::size_t>(slot)]);
+}
 
 /// In each epoch every sample counts once.
 TEST_P(Membership, AnEpochIsTakenOnce) {
@@ -177,16 +192,7 @@ TEST_P(Membership, AnEpochIsTakenOnce) {
       for (int slot = 0; slot < slots; ++slot)
         if (job.is_present(slot)) taken[static_cast<std::size_t>(slot)] = job.taken(slot) + ahead;
       if (GetParam().agree) {
-        std::vector<int> members = come;
-        for (int slot = 0; slot < slots; ++slot)
-          if (job.is_present(slot)) members.push_back(slot);
-        std::ranges::sort(members);
-        for (int slot = 0; slot < slots; ++slot)
-          if (job.is_present(slot))
-            job.counted[static_cast<std::size_t>(slot)] += behind[static_cast<std::size_t>(slot)];
-        job.deals.settle(members, taken, job.counted);
-        for (int slot = 0; slot < slots; ++slot)
-          if (job.is_present(slot)) job.take(slot, behind[static_cast<std::size_t>(slot)]);
+        settle(job, come, taken, behind);
       } else {
         for (const int slot : come) job.deals.join(slot, job.counted[static_cast<std::size_t>(slot)]);
         if (job.deals.is_due()) {

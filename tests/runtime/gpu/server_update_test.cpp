@@ -48,10 +48,10 @@ class Server {
 
   void push(int worker, Rng random, double weight = 1.0) {
     for (std::size_t piece = 0; piece < model_.pieces().size(); ++piece) {
-      const Slice slot = model_.pushes().slot(worker, piece);
-      std::vector<float> values(static_cast<std::size_t>(slot.size.count()) / sizeof(float));
+      const Slice buffer = model_.pushes().buffer(worker, piece);
+      std::vector<float> values(static_cast<std::size_t>(buffer.size.count()) / sizeof(float));
       for (float& value : values) value = static_cast<float>(random.normal());
-      copy_and_await(device_, slot.data, values.data(), values.size() * sizeof(float));
+      copy_and_await(device_, buffer.data, values.data(), values.size() * sizeof(float));
     }
     model_.pushes().accept(worker, weight);
   }
@@ -96,7 +96,7 @@ TEST_P(ServerUpdates, HaveTheBitsOfAProcessor) {
     server->push(1, Rng(2), 2.0);  // alone, with a weight
     server->fold(true);
     server->update();
-    server->push(0, Rng(3));  // its slot is overwritten before the update
+    server->push(0, Rng(3));  // its buffer is overwritten before the update
     server->fold(false);
     server->push(0, Rng(4));
     server->fold(true);
@@ -155,7 +155,7 @@ TEST(ServerUpdate, OnlyPushesThatAreSummedCount) {
   for (Server* server : {&here, &there}) {
     server->push(0, Rng(1));
     EXPECT_EQ(server->summed(true), server == &there ? Bytes(0) : server->size());
-    EXPECT_EQ(server->summed(false), server->size()) << "its slot is needed before the update";
+    EXPECT_EQ(server->summed(false), server->size()) << "its buffer is needed before the update";
     server->fold(false);
     server->push(1, Rng(2));
     EXPECT_EQ(server->summed(true), server->size()) << "with what is summed already";

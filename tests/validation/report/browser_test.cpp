@@ -224,49 +224,52 @@ const char* const results_probe = R"js(<script>
 })();
 </script></body>)js";
 
-nlohmann::json curve_of(std::initializer_list<double> survivals) {
-  nlohmann::json steps = nlohmann::json::array();
-  double time = 0.0;
-  for (const double survival : survivals)
-    steps.push_back({{"time_s", time += 600.0},
-                     {"survival", survival},
-                     {"lower", survival > 0.0 ? nlohmann::json(0.8 * survival) : nullptr},
-                     {"upper", survival > 0.0 ? nlohmann::json(0.2 + 0.8 * survival) : nullptr}});
-  return steps;
+lifetimes::SurvivalCurve curve_of(std::initializer_list<double> survivals) {
+  lifetimes::SurvivalCurve curve;
+  curve.last = 2400.0;
+  lifetimes::SurvivalStep step{};
+  for (const double survival : survivals) {
+    const bool is_known = survival > 0.0;
+    step.time += 600.0;
+    step.survival = survival;
+    step.lower = is_known ? 0.8 * survival : lifetimes::no_value;
+    step.upper = is_known ? 0.2 + 0.8 * survival : lifetimes::no_value;
+    curve.steps.push_back(step);
+  }
+  return curve;
 }
 
 // The curve with its models, and that of groups, of which one has no departure.
 TEST(LongLifetimesInABrowser, OfTwoGroups) {
   if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
-  const nlohmann::json chosen = {{"name", "exponential"}, {"options", {{"mean", 1000.0}, {"lost", 0.5}}}};
-  nlohmann::json document = {{"machines", 6.0},
-                             {"revoked", 2.0},
-                             {"failed", 2.0},
-                             {"censored", 2.0},
-                             {"observed_s", 9000.0},
-                             {"last_s", 2400.0},
-                             {"median_s", 1200.0},
-                             {"survival", curve_of({0.8, 0.5, 0.2, 0.0})},
-                             {"mean_up_to", {{"limit_s", 2400.0}, {"value_s", 1500.0}}},
-                             {"chosen", chosen}};
-  nlohmann::json model = chosen;
-  model.update(
-      {{"aic", 70.0},
-       {"aic_difference", 0.0},
-       {"log_likelihood", -34.0},
-       {"points", {{0.0, 1.0}, {1200.0, 0.3}, {2400.0, 0.1}}},
-       {"parameters", {{{"name", "mean"}, {"value", 1000.0}, {"lower", 400.0}, {"upper", nullptr}}}}});
-  document["models"] = {model};
-  nlohmann::json group = document, alive = document;
-  group["values"] = {{"region", "<b>west</b>"}};
-  alive.update({{"survival", nlohmann::json::array()}, {"values", {{"region", "east"}}}});
-  document.update({{"file", "lifetimes.csv"},
-                   {"groups", {group, alive}},
-                   {"source", {{"departures", 4.0}}},
-                   {"log_rank", nullptr},
-                   {"confidence", 0.95},
-                   {"intervals", "profile likelihood"}});
-  const Browser browser(lifetimes_html(document));
+  const EstimatedLifetimes estimated{
+      .median = 1200.0,
+      .mean = {2400.0, {1500.0, 100.0, 1300.0, 1700.0}},
+      .models = {{.fitted = {.model = "exponential",
+                             .parameters = {{"mean", 1000.0, 400.0, lifetimes::no_value}},
+                             .log_likelihood = -34.0,
+                             .aic = 70.0,
+                             .options = {},
+                             .ends = {}},
+                  .points = {{0.0, 1.0}, {1200.0, 0.3}, {2400.0, 0.1}}}},
+      .chosen = {"exponential", {{"mean", 1000.0}, {"lost", 0.5}}}};
+  LifetimesFit fit{.file = "lifetimes.csv",
+                   .all = {.machines = 6.0,
+                           .revoked = 2.0,
+                           .failed = 2.0,
+                           .censored = 2.0,
+                           .observed_s = 9000.0,
+                           .curve = curve_of({0.8, 0.5, 0.2, 0.0}),
+                           .estimated = estimated},
+                   .confidence = 0.95,
+                   .intervals = "profile likelihood"};
+  LifetimesSample group = fit.all, alive = fit.all;
+  group.values["region"] = "<b>west</b>";
+  alive.values["region"] = "east";
+  alive.curve.steps.clear();
+  alive.estimated.reset();
+  fit.groups = {group, alive};
+  const Browser browser(lifetimes_html(fit));
   ASSERT_EQ(browser.status, 0) << browser.log;
   EXPECT_EQ(browser.console(), "");
   EXPECT_EQ(browser.noted("charts"), "2");
@@ -279,7 +282,7 @@ TEST(LongLifetimesInABrowser, OfTwoGroups) {
 }
 
 /// Two configurations that were lived through, of which one does not always end, and two estimates.
-nlohmann::json made_plan() {
+PlanPage made_plan() {
   const nlohmann::json uses = {{"useful", 1.5}, {"wasted", 0.2}, {"idle", 0.1}, {"waiting", 0.2}};
   nlohmann::json rows = nlohmann::json::array();
   for (const auto& [way, time_s, cost] : {std::tuple{"ring", 7200.0, 2.0}, {"bsp", 3600.0, 4.0}})
@@ -293,26 +296,26 @@ nlohmann::json made_plan() {
                     {"lost_by", way == std::string("ring") ? "chosen" : "+100 % cost"}});
   rows[1]["time_s"]["high"] = nullptr;
   return {
-      {"title", "plan of <b>one</b>"},
-      {"question", "Which machines?"},
-      {"answer", "2 x made/here/one/spot, ring"},
-      {"points", {"Binds: computing"}},
-      {"work", {"4 configurations"}},
-      {"assumptions", {"machines can be had"}},
-      {"is_met", true},
-      {"columns", {"#", "machines", "way", "commits", "time h (5 to 95 %)", "cost $ (5 to 95 %)", "lost by"}},
-      {"table",
-       {{"1", "2 x made/here/one/spot", "ring", "-", "2 (1.8 to 2.4)", "2 (1.8 to 2.2)", "chosen"},
-        {"2", "2 x made/here/one/spot", "bsp", "-", "1 (0.9 to never)", "4 (3.6 to 4.4)", "+100 % cost"}}},
-      {"shown", 1},
-      {"changes", {{"price of a machine", "$0.5/h", "$0.8/h (+60 %)", "2 x made/here/one/spot, bsp"}}},
-      {"left_out", nlohmann::json::array({nlohmann::json::array({"3", "not in --regions"})})},
-      {"ways", {"bsp", "ring"}},
-      {"goal", {{"deadline_s", 9000.0}, {"budget", 3.0}}},
-      {"estimates",
-       {{"offers", {"made/here/one/spot"}}, {"points", {{0, 1, 2, 7000.0, 2.1}, {0, 0, 9, 1e6, 99.0}}}}},
-      {"results", std::move(rows)},
-      {"command", "tandem plan job.yaml"}};
+      .title = "plan of <b>one</b>",
+      .question = "Which machines?",
+      .answer = "2 x made/here/one/spot, ring",
+      .points = {"Binds: computing"},
+      .is_met = true,
+      .columns = {"#", "machines", "way", "commits", "time h (5 to 95 %)", "cost $ (5 to 95 %)", "lost by"},
+      .rows = {{"1", "2 x made/here/one/spot", "ring", "-", "2 (1.8 to 2.4)", "2 (1.8 to 2.2)", "chosen"},
+               {"2", "2 x made/here/one/spot", "bsp", "-", "1 (0.9 to never)", "4 (3.6 to 4.4)",
+                "+100 % cost"}},
+      .shown = 1,
+      .changes = {{"price of a machine", "$0.5/h", "$0.8/h (+60 %)", "2 x made/here/one/spot, bsp"}},
+      .left_out = {{"3", "not in --regions"}},
+      .notes = {"4 configurations", "machines can be had"},
+      .command = "tandem plan job.yaml",
+      .drawn = {
+          {"ways", {"bsp", "ring"}},
+          {"goal", {{"deadline_s", 9000.0}, {"budget", 3.0}}},
+          {"estimates",
+           {{"offers", {"made/here/one/spot"}}, {"points", {{0, 1, 2, 7000.0, 2.1}, {0, 0, 9, 1e6, 99.0}}}}},
+          {"results", std::move(rows)}}};
 }
 
 // Cost against time, and what the cost pays for; the same as text where no script runs.

@@ -85,7 +85,7 @@ TEST(CommitAnnouncement, FollowsFromThePolicyAndTheRoute) {
          between_peers(e, "ad-psgd");
          commit_after(e, 4.0);
        },
-       By::nobody, 0, 0},
+       By::stream, 0, 0},
       {"seconds, one server",
        [](Experiment& e) {
          over_servers(e, {"a"});

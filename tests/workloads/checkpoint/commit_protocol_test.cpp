@@ -157,14 +157,14 @@ class Walk {
     const bool commits = !world.is_planned && world.commits < 2;
     world.is_planned = world.is_planned || commits;
     world.commits += commits ? 1 : 0;
-    decider.knowledge.hear(Planned{.round = planned, .view = world.view, .commits = commits});
+    decider.knowledge.learn(Planned{.round = planned, .view = world.view, .commits = commits});
     send(world, {Message::Kind::planned, world.view, planned, commits});
   }
 
   void begin(World& world, Member& member, int rank) {
     for (const auto& part : member.written.take(member.knowledge.take_failed()))
       world.files.erase({part.round, rank});
-    const KeepRule rule{.keep = 1, .waits_for_complete = true, .is_told = true};
+    const KeepRule rule{.keep = 1, .waits_for_complete = true, .by_messages = true};
     const auto old = member.written.take_old(
         rule, [&](std::int64_t round) { return round == member.knowledge.counted(); });
     for (const auto& part : old.parts) world.files.erase({part.round, rank});
@@ -190,12 +190,12 @@ class Walk {
     if (message.kind == Message::Kind::stored) return count(world, from, message);
     CommitKnowledge& knowledge = world.members[static_cast<std::size_t>(to)].knowledge;
     if (message.kind == Message::Kind::planned)
-      knowledge.hear(Planned{.round = message.round, .view = message.view, .commits = message.is_set});
+      knowledge.learn(Planned{.round = message.round, .view = message.view, .commits = message.is_set});
     else
-      knowledge.hear(Complete{.round = message.round, .view = message.view, .failed = message.is_set});
+      knowledge.learn(Complete{.round = message.round, .view = message.view, .failed = message.is_set});
   }
 
-  /// The rank that decides hears of a part.
+  /// The rank that decides learns of a part.
   void count(World& world, int from, const Message& message) {
     Member& decider = world.members[0];
     const auto add_part = [&](int rank) {
@@ -208,12 +208,12 @@ class Walk {
         int{decider.tally.awaits(0)} + int{decider.tally.awaits(1)} + int{decider.tally.awaits(2)};
     if (fault_ == Fault::complete_before_the_last_part && others == 1)
       for (int rank = 0; rank < ranks; ++rank) add_part(rank);
-    if (!decider.tally.has_heard_of_all()) return;
+    if (!decider.tally.has_all_answers()) return;
     const auto [record, is_complete] = decider.tally.close();
     world.is_planned = false;
     if (is_complete) world.called_complete = record.round;
     const auto round = static_cast<std::int32_t>(record.round);
-    decider.knowledge.hear(Complete{.round = round, .view = world.view, .failed = !is_complete});
+    decider.knowledge.learn(Complete{.round = round, .view = world.view, .failed = !is_complete});
     send(world, {Message::Kind::complete, world.view, round, !is_complete});
   }
 

@@ -27,7 +27,7 @@ TEST(OldCommits, WithoutACompleteOneAllStayWhereRanksAreTold) {
   EXPECT_EQ(commits_to_remove(Rounds{5, 10, 15}, std::nullopt, {.keep = 1}), (Rounds{5, 10}));
 }
 
-/// Servers of workers that come and go hear at different times up to which round workers have written their
+/// Servers of workers that come and go learn at different times up to which round workers have written their
 /// records: with one server at 10 and the other at 15, both have the commit of 15, or both that of 10.
 TEST(OldCommits, LaterOnesStayWhereAnotherServerMayCountThem) {
   const KeepRule rule{.keep = 1, .waits_for_complete = true, .later_stay = true};

@@ -18,17 +18,16 @@ namespace tandem {
 /// How the ranks of a job learn after which rounds it commits.
 struct CommitAnnouncement {
   enum class By {
-    nobody,    ///< only the rank that decides has a part in commits
     counting,  ///< every rank counts the rounds
     replies,   ///< workers learn of a commit with the replies of the rank that decides
-    stream     ///< the rank that decides sends a message about each round
+    stream     ///< the rank that decides sends a message about each round to the others that have a part
   };
-  By by = By::nobody;
+  By by = By::counting;
   /// Rounds from one commit to the next, if ranks count them: all ranks, or with replies all of several
   /// servers. 0: no rank counts.
   std::int64_t every = 0;
-  /// How many rounds before the commit it is decided, so that every rank knows of it in time: always with a
-  /// stream. With replies, other servers learn of it from the pushes that follow.
+  /// How many rounds before the commit it is decided, so that every rank knows of it in time. 0 with a
+  /// stream: no other rank has a part. With replies, other servers learn of it from the pushes that follow.
   int ahead = 0;
 
   bool has_replies() const { return by == By::replies; }

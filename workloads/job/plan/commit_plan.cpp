@@ -96,7 +96,7 @@ CommitAnnouncement announcement(const CommitPlan& plan, const Roster& roster, co
     return {.by = By::replies, .ahead = 1};
   }
   if (rounds) return {.by = By::counting, .every = *rounds};
-  if (plan.parts.size() == 1) return {.by = By::nobody};
+  if (plan.parts.size() == 1) return {.by = By::stream, .ahead = 0};
   // Of exchanges among all workers, none can end a round before the decider has begun it. Where each worker
   // has a model of its own, it exchanges with some of them, and those far from the decider may be a few
   // rounds ahead of it.

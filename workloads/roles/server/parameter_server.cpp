@@ -31,7 +31,7 @@ KeyCosts::Key cost_of(const ShardKey& key, const ModelDescription& description, 
                            all.begin() + static_cast<std::ptrdiff_t>(key.last) + 1);
   KeyCosts::Key cost{.tensors = tensors_in(pieces, description)};
   for (std::size_t piece = key.first; piece <= key.last; ++piece) {
-    cost.push += model.pushes().slot(0, piece).size;
+    cost.push += model.pushes().buffer(0, piece).size;
     cost.reply += model.reply_size(piece);
   }
   return cost;
@@ -185,7 +185,7 @@ void ParameterServer::on_push(int worker, const protocol::Push& push, bool is_wi
   deals_.on_push(push.samples);
   recorded_.on_push(worker, push.commit_round);
   progress_.count_push(worker, push);
-  if (!is_coordinator_ || !gets_pushes_) commits.hear(push.commit_round);
+  if (!is_coordinator_ || !gets_pushes_) commits.learn(push.commit_round);
   const Progress reached = progress_.progress(context_.now());
   if (!progress_.counts_updates() && progress_.is_between_rounds()) hold_replies_if_due(reached);
   const sync::Push event = event_of(worker, push, is_withdrawn);

@@ -8,10 +8,10 @@ namespace tandem {
 
 void RecordedCommits::begin(int worker) { workers_.at(static_cast<std::size_t>(worker)) = {}; }
 
-void RecordedCommits::on_push(int worker, std::int64_t heard) {
+void RecordedCommits::on_push(int worker, std::int64_t known) {
   Worker& one = workers_.at(static_cast<std::size_t>(worker));
-  const std::int64_t before = std::exchange(one.heard, heard);
-  if (before != heard || !one.recorded) one.recorded = ahead_ ? before : heard;
+  const std::int64_t before = std::exchange(one.known, known);
+  if (before != known || !one.recorded) one.recorded = ahead_ ? before : known;
 }
 
 std::int64_t RecordedCommits::up_to(const std::function<bool(int worker)>& is_member) const {

@@ -19,14 +19,14 @@ class RecordedCommits {
   /// A worker begins: it has confirmed nothing.
   void begin(int worker);
   /// Its push says that it knows of this commit.
-  void on_push(int worker, std::int64_t heard);
+  void on_push(int worker, std::int64_t known);
   /// The commit up to which all members have written their records. Workers that are gone have written
   /// theirs when they left.
   std::int64_t up_to(const std::function<bool(int worker)>& is_member) const;
 
  private:
   struct Worker {
-    std::int64_t heard = 0;  ///< by its last push
+    std::int64_t known = 0;  ///< by its last push
     std::optional<std::int64_t> recorded = {};
   };
   std::vector<Worker> workers_;

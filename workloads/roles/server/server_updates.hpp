@@ -32,7 +32,7 @@ class ServerUpdates {
         ramp_(setting.rate_ramp),
         pushes_(setting.workers.size()) {}
 
-  /// All keys of the worker's push are in its slot.
+  /// All keys of the worker's push are in its buffer.
   void on_push(int worker, const protocol::Push& push) { pushes_.at(index(worker)) = {push, false}; }
   /// A newcomer has this version of the model.
   void begin(int worker, int version);
@@ -42,11 +42,11 @@ class ServerUpdates {
   // ---- Decisions of the policy. `is_last_key`: of the push, or of the update ----
 
   void accept(const sync::Accept& decision, bool is_last_key);
-  /// The push stays in its slot until the next one overwrites it. `is_gone`: the worker.
+  /// The push stays in its buffer until the next one overwrites it. `is_gone`: the worker.
   void discard(int worker, bool is_gone, bool is_last_key);
   /// `version`: of the model, before the update.
   void apply(double scale, double rate_factor, std::int64_t round, int version, bool is_last_key);
-  /// Called before the worker's next push overwrites its slot.
+  /// Called before the worker's next push overwrites its buffer.
   void make_room(int worker) {
     if (model_.pushes().has_accepted(worker)) fold();
   }

@@ -71,7 +71,7 @@ void WorkerLines::listen(int worker) {
   const ShardKey& key = inbox_.expected(worker);
   for (std::size_t piece = key.first; piece < key.last; ++piece)
     line(worker).pieces[piece] = protocol::receive<"push-pieces">(
-        context_, line(worker).rank, model_.pushes().slot(worker, piece), model_.pieces()[piece].bucket);
+        context_, line(worker).rank, model_.pushes().buffer(worker, piece), model_.pieces()[piece].bucket);
   listen_for_note(worker);
 }
 
@@ -79,7 +79,7 @@ void WorkerLines::listen_for_note(int worker) {
   const std::size_t piece = inbox_.expected(worker).last;
   const bool is_last = inbox_.is_last_key(inbox_.key(worker));
   next_of(worker) =
-      protocol::receive<"pushes">(context_, line(worker).rank, model_.pushes().slot(worker, piece),
+      protocol::receive<"pushes">(context_, line(worker).rank, model_.pushes().buffer(worker, piece),
                                   is_last ? Channel::no_bucket : model_.pieces()[piece].bucket);
 }
 

@@ -57,7 +57,7 @@ void Steward::run() {
   start();
   while (!is_over()) wait_for_events();
   if (groups_) groups_->end(awaited_);
-  for (const Place& slot : slots_) notices_.tell<"membership">(slot.rank, protocol::End{});
+  for (const Place& slot : slots_) notices_.notify<"membership">(slot.rank, protocol::End{});
   nodes_.end(std::span(awaited_).subspan(deciders_.size(), nodes_.size()));
   notices_.finish();
   if (awaited_.back().empty()) return;
@@ -120,7 +120,7 @@ void Steward::begin_again() {
     }
   }
   nodes_.begin_again();
-  if (membership_.is_paused()) tell_deciders(protocol::Training{.paused = true});
+  if (membership_.is_paused()) notify_deciders(protocol::Training{.paused = true});
 }
 
 std::optional<Seconds> Steward::next_event() const {
@@ -156,7 +156,7 @@ void Steward::wait_for_events() {
       context_.cancel(timer);
       context_.wait(timer);
     }
-    hear(completion.index, completion.note);
+    on_message(completion.index, completion.note);
   }
   // At the end of the job nothing resumes any more, and all who are left have to finish.
   if (groups_ && !is_training_over())
@@ -165,15 +165,15 @@ void Steward::wait_for_events() {
 }
 
 /// `entry`: of awaited_.
-void Steward::hear(std::size_t entry, const Note& note) {
+void Steward::on_message(std::size_t entry, const Note& note) {
   Pending& next = awaited_[entry];
-  if (entry < deciders_.size()) return hear_end(entry);
+  if (entry < deciders_.size()) return on_end(entry);
   if (const std::size_t node = entry - deciders_.size(); node < nodes_.size())
-    return nodes_.hear(node, note, next);
+    return nodes_.on_message(node, note, next);
   const std::size_t slot = entry - deciders_.size() - nodes_.size();
   next = groups_->listen(slot);
   // Nobody would have anything left to do.
-  if (groups_->hear(static_cast<int>(slot), note)) end_joins();
+  if (groups_->on_message(static_cast<int>(slot), note)) end_joins();
 }
 
 /// Of two events at the same time, that of a worker comes first.
@@ -195,7 +195,7 @@ void Steward::pass_time(Seconds time) {
 }
 
 /// The coordinator asks first whether workers can still join; then every decider ends.
-void Steward::hear_end(std::size_t decider) {
+void Steward::on_end(std::size_t decider) {
   const Rank rank = deciders_[decider];
   if (has_told_end_) {
     --running_deciders_;
@@ -203,7 +203,7 @@ void Steward::hear_end(std::size_t decider) {
   }
   has_told_end_ = true;
   end_joins();
-  tell_deciders(protocol::End{});
+  notify_deciders(protocol::End{});
   awaited_[decider] = protocol::receive<"ends-of-job">(context_, rank);
 }
 
@@ -233,7 +233,7 @@ void Steward::carry_out(const MemberAction& action) {
     case What::paused:
     case What::resumed:
       notices_.record_job(to_text(action.what));
-      return tell_deciders(protocol::Training{.paused = action.what == What::paused});
+      return notify_deciders(protocol::Training{.paused = action.what == What::paused});
     case What::gave_up:
       throw WorldError("the job gives up: " + action.why);
     case What::released:
@@ -256,8 +256,8 @@ void Steward::note_left(int slot, int incarnation) {
   if (notices_.is_past()) return;
   if (groups_ && !is_training_over()) groups_->leave(slot);
   const protocol::Departed note{.worker = slot, .incarnation = incarnation};
-  tell_deciders(note);
-  nodes_.tell(note);
+  notify_deciders(note);
+  nodes_.notify(note);
 }
 
 void Steward::note_joined(int slot) {
@@ -265,12 +265,12 @@ void Steward::note_joined(int slot) {
   const int incarnation = at(slot).in_launch(at(slot).incarnation);
   if (groups_) groups_->join(slot, incarnation);
   const protocol::Joined note{.worker = slot, .incarnation = incarnation};
-  tell_deciders(note);
-  nodes_.tell(note);
+  notify_deciders(note);
+  nodes_.notify(note);
 }
 
-void Steward::tell_deciders(const MembershipNote& note) {
-  for (const Rank decider : deciders_) notices_.tell<"membership">(decider, note);
+void Steward::notify_deciders(const MembershipNote& note) {
+  for (const Rank decider : deciders_) notices_.notify<"membership">(decider, note);
 }
 
 }  // namespace tandem

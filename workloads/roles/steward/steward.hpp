@@ -41,17 +41,17 @@ class Steward {
   bool is_training_over() const;
   bool is_over() const;
   void wait_for_events();
-  void hear(std::size_t entry, const Note& note);
+  void on_message(std::size_t entry, const Note& note);
   void give_up_in_vain();
   void pass_time(Seconds time);
-  void hear_end(std::size_t decider);
+  void on_end(std::size_t decider);
   void end_joins();
   void perform(const Membership::Step& step);
   void carry_out(const MemberAction& action);
   void admit(const MemberAction& joined);
   void note_joined(int slot);
   void note_left(int slot, int incarnation);
-  void tell_deciders(const MembershipNote& note);
+  void notify_deciders(const MembershipNote& note);
   Place& at(int slot) { return slots_.at(static_cast<std::size_t>(slot)); }
 
   const Job& job_;

@@ -5,11 +5,11 @@
 
 namespace tandem {
 
-bool StewardGroups::hear(int slot, const Note& note) {
+bool StewardGroups::on_message(int slot, const Note& note) {
   if (const auto arrived = protocol::as<protocol::Arrived>(note)) {
     if (arrived->incarnation != agreement_.incarnation(slot)) return false;
     has_arrived_[static_cast<std::size_t>(slot)] = true;
-    tell_change(slot);
+    notify_of_change(slot);
     return false;
   }
   if (const auto quiet = protocol::as<protocol::Quiet>(note)) {
@@ -30,25 +30,25 @@ void StewardGroups::join(int slot, int incarnation) {
 void StewardGroups::advance(std::int64_t view, bool resumes) {
   if (agreement_.begin(view))
     for (const int slot : agreement_.present())
-      if (has_arrived_[static_cast<std::size_t>(slot)]) tell_change(slot);
+      if (has_arrived_[static_cast<std::size_t>(slot)]) notify_of_change(slot);
   if (agreement_.has_lost_state())
     throw WorldError("the job gives up: the machines of all workers that had the model have departed");
   if (!resumes) return;
-  if (const auto members = agreement_.take_members()) tell_members(*members);
+  if (const auto members = agreement_.take_members()) notify_of_members(*members);
 }
 
-void StewardGroups::tell_change(int slot) {
+void StewardGroups::notify_of_change(int slot) {
   const int source = agreement_.source();
   const bool has_source = source >= 0 && agreement_.is_still_member(source);
   const protocol::Regroup note{.view = static_cast<std::int32_t>(agreement_.view()),
                                .incarnation = agreement_.incarnation(slot),
                                .has_source = has_source};
-  if (!has_source || slot != source) return notices_.tell<"groups">(rank_of(slot), note);
+  if (!has_source || slot != source) return notices_.notify<"groups">(rank_of(slot), note);
   protocol::SlotsOfView slots(slots_.size());
   for (const int member : agreement_.present())
     if (agreement_.is_still_member(member))
       slots.set(static_cast<std::size_t>(member), protocol::Standing::current, 0);
-  notices_.tell<"groups">(rank_of(slot), note, keep_standings(std::move(slots)));
+  notices_.notify<"groups">(rank_of(slot), note, keep_standings(std::move(slots)));
 }
 
 Slice StewardGroups::keep_standings(protocol::SlotsOfView slots) {
@@ -56,7 +56,7 @@ Slice StewardGroups::keep_standings(protocol::SlotsOfView slots) {
   return {Bytes(std::ssize(bytes)), bytes.data()};
 }
 
-void StewardGroups::tell_members(const Agreement::Members& members) {
+void StewardGroups::notify_of_members(const Agreement::Members& members) {
   protocol::SlotsOfView slots(slots_.size());
   for (std::size_t member = 0; member < members.slots.size(); ++member)
     slots.set(static_cast<std::size_t>(members.slots[member]),
@@ -64,17 +64,17 @@ void StewardGroups::tell_members(const Agreement::Members& members) {
               members.taken[member]);
   const Slice list = keep_standings(std::move(slots));
   for (const int slot : members.slots)
-    notices_.tell<"groups">(rank_of(slot),
-                            protocol::Members{.view = static_cast<std::int32_t>(agreement_.view()),
-                                              .incarnation = agreement_.incarnation(slot),
-                                              .source = members.source,
-                                              .leader = members.leader,
-                                              .round = members.round},
-                            list);
+    notices_.notify<"groups">(rank_of(slot),
+                              protocol::Members{.view = static_cast<std::int32_t>(agreement_.view()),
+                                                .incarnation = agreement_.incarnation(slot),
+                                                .source = members.source,
+                                                .leader = members.leader,
+                                                .round = members.round},
+                              list);
 }
 
 void StewardGroups::end(std::span<Pending> awaited) {
-  for (const int slot : agreement_.present()) notices_.tell<"groups">(rank_of(slot), protocol::End{});
+  for (const int slot : agreement_.present()) notices_.notify<"groups">(rank_of(slot), protocol::End{});
   context_.cancel_all(awaited);
   context_.wait_all(awaited);
 }

@@ -31,7 +31,7 @@ class StewardGroups {
   /// Expects the next note of the worker.
   Pending listen(std::size_t slot) const { return protocol::receive<"groups">(context_, slots_[slot].rank); }
   /// True: the worker has finished its part of the job, so no worker joins any more.
-  bool hear(int slot, const Note& note);
+  bool on_message(int slot, const Note& note);
   void leave(int slot) { agreement_.leave(slot); }
   void join(int slot, int incarnation);
   /// Notifies the workers of a change that has begun, and of the members once they agree. `view`: number of
@@ -41,8 +41,8 @@ class StewardGroups {
   void end(std::span<Pending> awaited);
 
  private:
-  void tell_change(int slot);
-  void tell_members(const Agreement::Members& members);
+  void notify_of_change(int slot);
+  void notify_of_members(const Agreement::Members& members);
   Slice keep_standings(protocol::SlotsOfView slots);
   Rank rank_of(int slot) const { return slots_[static_cast<std::size_t>(slot)].rank; }
 

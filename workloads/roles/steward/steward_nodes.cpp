@@ -68,7 +68,7 @@ void StewardNodes::begin_again() {
 }
 
 /// When the node of a slot says that it is there, notifies all others.
-void StewardNodes::hear(std::size_t number, const Note& note, Pending& next) {
+void StewardNodes::on_message(std::size_t number, const Note& note, Pending& next) {
   Node& node = nodes_[number];
   const auto arrived = protocol::as<protocol::Arrived>(note);
   if (!arrived) {
@@ -95,9 +95,9 @@ void StewardNodes::welcome(Node& node) {
   notices_.record(node, "joined");
   if (node.role == Role::cache_node) return introduce(node);
   const auto joined = joined_note(node);
-  notices_.tell<"membership">(node.rank, joined);
-  if (has_ended_stores_) return notices_.tell<"membership">(node.rank, protocol::End{});
-  tell_all(Role::cache_node, joined);
+  notices_.notify<"membership">(node.rank, joined);
+  if (has_ended_stores_) return notices_.notify<"membership">(node.rank, protocol::End{});
+  notify_all(Role::cache_node, joined);
 }
 
 /// A cache node that is back, and its workers, other nodes and stores, to each other. It knows the other
@@ -109,17 +109,17 @@ void StewardNodes::introduce(const Node& node) {
     if (!is_ending_ && is_peer(node, other)) others.push_back(joined_note(other));
   auto welcome = joined;
   welcome.others = static_cast<std::int32_t>(others.size());
-  notices_.tell<"membership">(node.rank, welcome);
-  for (const auto& other : others) notices_.tell<"membership">(node.rank, other);
+  notices_.notify<"membership">(node.rank, welcome);
+  for (const auto& other : others) notices_.notify<"membership">(node.rank, other);
   for (const std::size_t worker : clients_of_[static_cast<std::size_t>(node.index)])
     if (const Place& slot = workers_[worker]; membership_.is_member(slot.machine))
-      notices_.tell<"membership">(node.rank,
-                                  protocol::Joined{.worker = static_cast<std::int32_t>(worker),
-                                                   .incarnation = slot.in_launch(slot.incarnation)});
-  tell_stores(joined);
-  tell_clients(node, joined);
-  if (is_ending_) return notices_.tell<"membership">(node.rank, protocol::End{});
-  tell_peers(node, joined);
+      notices_.notify<"membership">(node.rank,
+                                    protocol::Joined{.worker = static_cast<std::int32_t>(worker),
+                                                     .incarnation = slot.in_launch(slot.incarnation)});
+  notify_stores(joined);
+  notify_clients(node, joined);
+  if (is_ending_) return notices_.notify<"membership">(node.rank, protocol::End{});
+  notify_peers(node, joined);
 }
 
 /// Whether it comes back if it is away. A cache node does not once no worker joins any more.
@@ -140,14 +140,14 @@ bool StewardNodes::have_cache_nodes_ended() const {
 void StewardNodes::end_stores() {
   if (has_ended_stores_ || !is_ending_ || !have_cache_nodes_ended()) return;
   has_ended_stores_ = true;
-  tell_stores(protocol::End{});
+  notify_stores(protocol::End{});
 }
 
 void StewardNodes::end(std::span<Pending> awaited) {
   for (std::size_t number = 0; number < nodes_.size(); ++number) {
     const Node& node = nodes_[number];
     if (node.machines == nullptr) continue;
-    notices_.tell<"occupancies">(node.rank, protocol::End{});
+    notices_.notify<"occupancies">(node.rank, protocol::End{});
     if (awaited[number].empty()) continue;
     context_.cancel(awaited[number]);
     context_.wait(awaited[number]);
@@ -160,7 +160,7 @@ bool StewardNodes::have_all_ended() const {
 
 void StewardNodes::end_joins() {
   if (std::exchange(is_ending_, true)) return;
-  tell_all(Role::cache_node, protocol::End{});
+  notify_all(Role::cache_node, protocol::End{});
 }
 
 /// The machine of a node that has done its work takes nothing along.
@@ -225,22 +225,23 @@ void StewardNodes::give_up_stores(Seconds time) const {
 void StewardNodes::note_left(const Node& node, int incarnation) {
   const bool is_store = node.role == Role::store;
   const protocol::NodeDeparted note{.node = node.index, .incarnation = incarnation, .is_store = is_store};
-  if (is_store) return tell_all(Role::cache_node, note);
-  tell_stores(note);
-  tell_clients(node, note);
-  tell_peers(node, note);
+  if (is_store) return notify_all(Role::cache_node, note);
+  notify_stores(note);
+  notify_clients(node, note);
+  notify_peers(node, note);
 }
 
 /// To those that are there.
-void StewardNodes::tell_all(Role role, const MembershipNote& note) {
+void StewardNodes::notify_all(Role role, const MembershipNote& note) {
   for (const Node& node : nodes_)
-    if (node.role == role && node.is_present && !node.has_ended) notices_.tell<"membership">(node.rank, note);
+    if (node.role == role && node.is_present && !node.has_ended)
+      notices_.notify<"membership">(node.rank, note);
 }
 
 /// To the slots of the workers that the cache node serves.
-void StewardNodes::tell_clients(const Node& node, const MembershipNote& note) {
+void StewardNodes::notify_clients(const Node& node, const MembershipNote& note) {
   for (const std::size_t worker : clients_of_[static_cast<std::size_t>(node.index)])
-    notices_.tell<"membership">(workers_[worker].rank, note);
+    notices_.notify<"membership">(workers_[worker].rank, note);
 }
 
 /// Another cache node that is there, where they ask each other.
@@ -249,20 +250,20 @@ bool StewardNodes::is_peer(const Node& node, const Node& other) const {
          other.rank != node.rank;
 }
 
-void StewardNodes::tell_peers(const Node& node, const MembershipNote& note) {
+void StewardNodes::notify_peers(const Node& node, const MembershipNote& note) {
   for (const Node& other : nodes_)
-    if (is_peer(node, other)) notices_.tell<"membership">(other.rank, note);
+    if (is_peer(node, other)) notices_.notify<"membership">(other.rank, note);
 }
 
-void StewardNodes::tell(const MembershipNote& note) {
-  tell_all(Role::cache_node, note);
-  tell_stores(note);
+void StewardNodes::notify(const MembershipNote& note) {
+  notify_all(Role::cache_node, note);
+  notify_stores(note);
 }
 
 /// The directory gets the same note.
-void StewardNodes::tell_stores(const MembershipNote& note) {
-  tell_all(Role::store, note);
-  tell_all(Role::directory, note);
+void StewardNodes::notify_stores(const MembershipNote& note) {
+  notify_all(Role::store, note);
+  notify_all(Role::directory, note);
 }
 
 }  // namespace tandem

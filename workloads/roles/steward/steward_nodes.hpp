@@ -35,7 +35,7 @@ class StewardNodes {
     return protocol::receive<"ends-of-job">(context_, nodes_[number].rank);
   }
   /// `next`: the next note of the node.
-  void hear(std::size_t number, const Note& note, Pending& next);
+  void on_message(std::size_t number, const Note& note, Pending& next);
 
   /// The time of the next event of a machine; the time at which the wait for a store is over.
   std::optional<Seconds> next_of_machines() const { return machines_ ? machines_->next() : std::nullopt; }
@@ -45,7 +45,7 @@ class StewardNodes {
   void give_up_stores(Seconds time) const;
 
   /// A worker joins or departs.
-  void tell(const MembershipNote& note);
+  void notify(const MembershipNote& note);
   /// No worker joins any more: a cache node ends when its workers have ended.
   void end_joins();
   bool is_ending() const { return is_ending_; }
@@ -74,11 +74,11 @@ class StewardNodes {
   void introduce(const Node& node);
   int incarnation_of(const Node& node) const;
   protocol::NodeJoined joined_note(const Node& node) const;
-  void tell_clients(const Node& node, const MembershipNote& note);
-  void tell_all(Roster::Role role, const MembershipNote& note);
-  void tell_peers(const Node& node, const MembershipNote& note);
+  void notify_clients(const Node& node, const MembershipNote& note);
+  void notify_all(Roster::Role role, const MembershipNote& note);
+  void notify_peers(const Node& node, const MembershipNote& note);
   bool is_peer(const Node& node, const Node& other) const;
-  void tell_stores(const MembershipNote& note);
+  void notify_stores(const MembershipNote& note);
 
   const Job& job_;
   Context& context_;

@@ -18,7 +18,7 @@ void StewardNotices::announce(Place& place) {
   place.is_gone = false;
   place.departs_by_itself = departs.has_value();
   constexpr Seconds never(std::numeric_limits<double>::infinity());
-  tell_occupancy(place, place.incarnation, departs.value_or(never));
+  notify_occupancy(place, place.incarnation, departs.value_or(never));
 }
 
 void StewardNotices::on_event(Place& place, const MachineEvent& event) {
@@ -28,17 +28,17 @@ void StewardNotices::on_event(Place& place, const MachineEvent& event) {
   // A machine that waits has no occupant.
   if (event.what != What::departed || place.announced != event.incarnation) return;
   place.is_gone = true;
-  if (!place.departs_by_itself) tell_occupancy(place, event.incarnation, std::max(event.at, Seconds(0)));
+  if (!place.departs_by_itself) notify_occupancy(place, event.incarnation, std::max(event.at, Seconds(0)));
 }
 
 /// Places count as this launch does, and on its clock.
-void StewardNotices::tell_occupancy(const Place& place, int incarnation, Seconds departs) {
+void StewardNotices::notify_occupancy(const Place& place, int incarnation, Seconds departs) {
   const protocol::Occupancy note{
       .incarnation = place.in_launch(incarnation), .departs = departs - began_, .before = place.before};
   if (place.role == Roster::Role::worker)
-    tell<"membership">(place.rank, note);
+    notify<"membership">(place.rank, note);
   else
-    tell<"occupancies">(place.rank, note);
+    notify<"occupancies">(place.rank, note);
 }
 
 /// Rows of machines without workers have no slot.

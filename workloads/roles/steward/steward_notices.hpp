@@ -30,15 +30,15 @@ class StewardNotices {
 
   /// All receivers expect notes at any time, so no note waits.
   template <protocol::Name stream>
-  void tell(Rank rank, const protocol::NoteOf<stream>& note, Slice slice = {}) {
-    if (!past_) told_.push_back(protocol::send<stream>(context_, rank, note, slice));
+  void notify(Rank rank, const protocol::NoteOf<stream>& note, Slice slice = {}) {
+    if (!past_) sent_.push_back(protocol::send<stream>(context_, rank, note, slice));
   }
   /// Notifies the place of its occupant, and of the time of its departure, if this is known.
   void announce(Place& place);
   /// Records an event of the machine of any place. If the machine has departed, notifies its occupant.
   void on_event(Place& place, const MachineEvent& event);
   /// Waits until all notes are sent.
-  void finish() { context_.wait_all(told_); }
+  void finish() { context_.wait_all(sent_); }
 
   void record(const Place& place, const std::string& event, const std::string& cause = "");
   /// Records an event of all workers.
@@ -47,7 +47,7 @@ class StewardNotices {
   void set_view(std::int64_t view) { view_ = view; }
 
  private:
-  void tell_occupancy(const Place& place, int incarnation, Seconds departs);
+  void notify_occupancy(const Place& place, int incarnation, Seconds departs);
   void note(const MembershipRecord& change);
 
   const Job& job_;
@@ -57,7 +57,7 @@ class StewardNotices {
   Seconds began_{};       ///< this launch, since the job began
   std::optional<Seconds> past_;
   std::int64_t view_ = 0;
-  std::vector<Pending> told_;
+  std::vector<Pending> sent_;
 };
 
 }  // namespace tandem

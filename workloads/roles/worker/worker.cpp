@@ -286,7 +286,7 @@ void Worker::backward(const sync::Exchange* during, Seconds exchanging) {
     if (const auto& what = replica_.find_non_finite(bucket); what && !skips_step_) on_non_finite(*what);
     const Seconds done = context_.now();
     note_duration();
-    if (during != nullptr && bucket + 1 == replica_.buckets()) checkpointing_.commits().hear_warnings();
+    if (during != nullptr && bucket + 1 == replica_.buckets()) checkpointing_.commits().take_warnings();
     if (during != nullptr && plan_.overlaps_backward()) bucket_ready(bucket);
     exchanging += context_.now() - done;
   }
@@ -299,7 +299,7 @@ void Worker::backward(const sync::Exchange* during, Seconds exchanging) {
 void Worker::withdraw(int ready) {
   if (ready == 0) batches_.note_exchange(true);
   batches_.load_ahead(progress_.batch(), record_.step);
-  checkpointing_.commits().hear_warnings();
+  checkpointing_.commits().take_warnings();
   exchange_->withdraw(push_so_far());
   end_phase(Phase::backward);
 }
@@ -360,7 +360,7 @@ void Worker::exchange_after_step(const sync::Exchange& exchange) {
     compute({.kind = Work::Kind::reduce, .bytes = model_bytes()}, replica_.compute_change());
     end_phase(Phase::update);
   }
-  checkpointing_.commits().hear_warnings();
+  checkpointing_.commits().take_warnings();
   exchange_->begin(exchange);
   for (int bucket = 0; bucket < replica_.buckets(); ++bucket) bucket_ready(bucket);
   finish_exchange(exchange.payload);
@@ -384,7 +384,7 @@ void Worker::finish_exchange(sync::Payload payload) {
   TANDEM_CHECK(result.batch == 0 || plan_.varies_batch(), result.batch);
   if (result.local_steps > 0) grant(result.local_steps);
   ends_.now = ends_.by_exchange = result.stop;
-  checkpointing_.hear(result.commit_round);
+  checkpointing_.learn(result.commit_round);
   progress_.end_exchange(result);
 }
 

@@ -33,9 +33,9 @@ void WorkerCheckpointing::join(std::int64_t uncounted_steps) {
   evaluations_.begin_again(of_.progress.job_rounds());
 }
 
-void WorkerCheckpointing::hear(std::int64_t commit) {
-  commits_.hear(commit);
-  records_.hear(commit);
+void WorkerCheckpointing::learn(std::int64_t commit) {
+  commits_.learn(commit);
+  records_.learn(commit);
 }
 
 bool WorkerCheckpointing::is_reached_at_restart(const Ends& ends) {

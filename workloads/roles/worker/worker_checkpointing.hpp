@@ -40,7 +40,7 @@ class WorkerCheckpointing {
   /// The worker joins a job that has begun. `uncounted_steps`: see WorkerRecords::leave_out.
   void join(std::int64_t uncounted_steps);
   /// A reply has announced this commit.
-  void hear(std::int64_t commit);
+  void learn(std::int64_t commit);
 
   /// Why the job ends for this worker.
   struct Ends {

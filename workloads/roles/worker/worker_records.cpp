@@ -9,8 +9,8 @@ WorkerRecords::WorkerRecords(const Job& job, Context& context, const Journal& jo
       files_(of_slot == nullptr ? *own_ : *of_slot) {}
 
 void WorkerRecords::note(const RecordMark& mark, CommitLine& line) {
-  if (servers_wait_ && heard_commit_ > noted_commit_ && files_.note_at_once(mark, context_.now()))
-    noted_commit_ = heard_commit_;
+  if (servers_wait_ && known_commit_ > noted_commit_ && files_.note_at_once(mark, context_.now()))
+    noted_commit_ = known_commit_;
   const std::int64_t commit = line.unrecorded();
   if (commit == 0) return files_.note(mark, context_.now());
   if (files_.note_at_once(mark, context_.now())) line.send_recorded(commit);

@@ -27,7 +27,7 @@ class WorkerRecords {
   /// The servers have not counted so many steps of earlier workers in its slot.
   void leave_out(std::int64_t steps) { uncounted_steps_ = steps; }
   /// A reply has announced this commit.
-  void hear(std::int64_t commit) { heard_commit_ = std::max(heard_commit_, commit); }
+  void learn(std::int64_t commit) { known_commit_ = std::max(known_commit_, commit); }
 
   void save(const RecordMark& mark) { files_.save(mark); }
   bool try_save(const RecordMark& mark) { return files_.try_save(mark); }
@@ -46,7 +46,7 @@ class WorkerRecords {
   std::optional<RecordFiles> own_;
   RecordFiles& files_;
   std::int64_t uncounted_steps_ = 0;
-  std::int64_t heard_commit_ = 0;
+  std::int64_t known_commit_ = 0;
   std::int64_t noted_commit_ = 0;  ///< the last commit up to which records were written
 };
 

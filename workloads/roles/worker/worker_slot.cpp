@@ -43,7 +43,7 @@ void WorkerSlot::run() {
   while (true) {
     const Note note = steward_.wait();
     if (protocol::as<protocol::End>(note)) return steward_.close();
-    if (node_ && node_->hear(note)) {
+    if (node_ && node_->on_message(note)) {
       if (ended_ > 0) node_->decline(context_, ended_);
       continue;
     }

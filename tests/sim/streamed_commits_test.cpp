@@ -1,5 +1,6 @@
-// Commits without servers that one worker decides about and tells the others: when policies in seconds
-// commit, in closed form, also where that worker departs, and that all parts are of the same round.
+// Commits without servers that one worker decides about, and announces in a stream of messages: when policies
+// in seconds commit, in closed form, also where that worker departs, and that all parts are of the same
+// round.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +18,7 @@
 namespace tandem::testing {
 namespace TANDEM_FILE {
 
-class ToldCommits : public MemberCommits {
+class StreamedCommits : public MemberCommits {
  protected:
   static void commit_after(Experiment& experiment, double seconds) {
     experiment.checkpoint.policy = "fixed";
@@ -57,7 +58,7 @@ class ToldCommits : public MemberCommits {
 // ---- While nobody departs ----
 
 /// The commit of round k is decided after round k - 1.
-TEST_F(ToldCommits, InSecondsFollowTheWorkBetweenThem) {
+TEST_F(StreamedCommits, InSecondsFollowTheWorkBetweenThem) {
   for (const char* events : {"", "1000 remove a"}) {
     SCOPED_TRACE(events);
     train_apart(in_seconds(3.6, events), std::string("events") + events, [this](const Journal& journal) {
@@ -70,10 +71,10 @@ TEST_F(ToldCommits, InSecondsFollowTheWorkBetweenThem) {
   }
 }
 
-using LongToldCommits = ToldCommits;
+using LongStreamedCommits = StreamedCommits;
 
 /// A first commit shows that the cost is 3 s.
-TEST_F(LongToldCommits, FollowTheClosedFormOfTheInterval) {
+TEST_F(LongStreamedCommits, FollowTheClosedFormOfTheInterval) {
   const std::map<std::string, Seconds (*)(Seconds, Seconds)> intervals = {
       {"young", checkpointing::young_interval},
       {"daly", checkpointing::daly_interval},
@@ -100,9 +101,9 @@ TEST_F(LongToldCommits, FollowTheClosedFormOfTheInterval) {
       }
 }
 
-/// Workers with models of their own hear four rounds in advance: after round 4 of the commit of round 8,
-/// since four more rounds take four seconds.
-TEST_F(ToldCommits, BetweenPeersAreDecidedFourRoundsAhead) {
+/// Workers with models of their own learn of it four rounds in advance: after round 4 of the commit of round
+/// 8, since four more rounds take four seconds.
+TEST_F(StreamedCommits, BetweenPeersAreDecidedFourRoundsAhead) {
   Experiment experiment = large();
   experiment.sync.algorithm = "d-psgd";
   experiment.sync.over = sync::Route::peers;
@@ -118,9 +119,9 @@ TEST_F(ToldCommits, BetweenPeersAreDecidedFourRoundsAhead) {
   }
 }
 
-/// What the workers are told delays none of them, also where one is slower than its neighbours and some are
-/// rounds ahead of the one that decides.
-class ToldWorkers : public ToldCommits {
+/// Messages about commits delay none of the workers, also where one is slower than its neighbours and some
+/// are rounds ahead of the one that decides.
+class NotifiedWorkers : public StreamedCommits {
  protected:
   void expect_no_delay(const std::string& algorithm, sync::Route over, Rank slow) {
     SCOPED_TRACE(fmt::format("{} rank {}", algorithm, slow));
@@ -138,27 +139,27 @@ class ToldWorkers : public ToldCommits {
     const std::string name = fmt::format("{}{}", algorithm, slow);
     const Seconds never = train_apart(experiment, name + "never");
     commit_after(experiment, 1e6);
-    const Seconds told =
+    const Seconds streamed =
         train_apart(experiment, name, [this](const Journal& journal) { expect_replayed(journal); });
-    EXPECT_NEAR(told / never, 1.0, 1e-3);
+    EXPECT_NEAR(streamed / never, 1.0, 1e-3);
   }
 };
 
-using LongToldWorkers = ToldWorkers;
+using LongNotifiedWorkers = NotifiedWorkers;
 
-TEST_F(ToldWorkers, AreNotDelayedBetweenCommits) {
+TEST_F(NotifiedWorkers, AreNotDelayedBetweenCommits) {
   expect_no_delay("bsp", sync::Route::all_reduce, 0);
   expect_no_delay("d-psgd", sync::Route::peers, 5);
 }
 
-TEST_F(LongToldWorkers, AreNotDelayedBetweenCommitsOfOthers) {
+TEST_F(LongNotifiedWorkers, AreNotDelayedBetweenCommitsOfOthers) {
   expect_no_delay("bsp", sync::Route::all_reduce, 5);
   for (const Rank slow : {0, 5}) expect_no_delay("local-sgd", sync::Route::all_reduce, slow);
   expect_no_delay("d-psgd", sync::Route::peers, 0);
 }
 
 /// A single worker has nobody to tell, and peers without rounds commit the first worker's model.
-TEST_F(ToldCommits, OfOneWorkerAreDecidedAtOnce) {
+TEST_F(StreamedCommits, OfOneWorkerAreDecidedAtOnce) {
   Experiment experiment = in_seconds(4.0, "");
   experiment.placement.workers = {"host-1"};
   train_apart(experiment, "one", [](const Journal& journal) {
@@ -175,7 +176,7 @@ TEST_F(ToldCommits, OfOneWorkerAreDecidedAtOnce) {
 }
 
 /// An empty slot has no part in them.
-TEST_F(ToldCommits, DoNotWaitForSpares) {
+TEST_F(StreamedCommits, DoNotWaitForSpares) {
   for (const bool counts : {true, false}) {
     Experiment experiment = in_seconds(4.0, "1000 remove a");
     if (counts) commit_every(experiment, 4);
@@ -195,7 +196,7 @@ TEST_F(ToldCommits, DoNotWaitForSpares) {
 
 /// Round 4 was decided to be committed after round 3, at 3 s. It is done again, with what the others have
 /// computed, and the next worker commits the round that follows, about which it could tell the others.
-TEST_F(ToldCommits, FollowTheDepartureOfTheOneThatHasDecided) {
+TEST_F(StreamedCommits, FollowTheDepartureOfTheOneThatHasDecided) {
   const Journal journal = train(in_seconds(4.0, "3.5 remove a"));
   EXPECT_EQ(rounds_of(journal), (Rounds{5, 9, 13}));
   EXPECT_EQ(sizes_of(journal), (Sizes{7, 7, 7}));
@@ -205,7 +206,7 @@ TEST_F(ToldCommits, FollowTheDepartureOfTheOneThatHasDecided) {
 }
 
 /// The same policy continues: it has not decided anew.
-TEST_F(ToldCommits, FollowTheDepartureOfAnother) {
+TEST_F(StreamedCommits, FollowTheDepartureOfAnother) {
   const Journal journal = train(in_seconds(4.0, "3.5 remove c"));
   EXPECT_EQ(rounds_of(journal), (Rounds{5, 9, 13}));
   EXPECT_EQ(journal.failed_commits, 0);
@@ -220,7 +221,7 @@ TEST_F(ToldCommits, FollowTheDepartureOfAnother) {
 
 /// Each worker writes from 4 s to 6 s, the first one to 7 s. Of what is not complete, nothing counts, and the
 /// work before it is still at risk: the commit follows the second round after it.
-TEST_F(ToldCommits, DoNotCountIfOneDepartsWhileItWrites) {
+TEST_F(StreamedCommits, DoNotCountIfOneDepartsWhileItWrites) {
   for (const char* who : {"5 remove c", "5 remove a", "6.5 remove a"}) {
     SCOPED_TRACE(who);
     train_apart(in_seconds(4.0, who), who, [&](const Journal& journal) {
@@ -233,7 +234,7 @@ TEST_F(ToldCommits, DoNotCountIfOneDepartsWhileItWrites) {
 }
 
 /// It counts, and the next worker knows of it: four seconds pass before its first one.
-TEST_F(ToldCommits, CountIfTheOneThatHasDecidedDepartsAfterThem) {
+TEST_F(StreamedCommits, CountIfTheOneThatHasDecidedDepartsAfterThem) {
   const Journal journal = train(in_seconds(4.0, "7.5 remove a"));
   EXPECT_EQ(rounds_of(journal), (Rounds{4, 8, 12}));
   EXPECT_EQ(sizes_of(journal), (Sizes{9, 7, 7}));
@@ -241,7 +242,7 @@ TEST_F(ToldCommits, CountIfTheOneThatHasDecidedDepartsAfterThem) {
 }
 
 /// The newcomer in the first slot has the duty, and gets what it needs for that with the state of training.
-TEST_F(ToldCommits, AreDecidedByNewcomers) {
+TEST_F(StreamedCommits, AreDecidedByNewcomers) {
   Experiment experiment = in_seconds(4.0, "1.5 remove a; 9 add a; 17 remove b");
   experiment.recovery.policy = "replace";
   experiment.transience.start = Seconds(0);
@@ -253,13 +254,13 @@ TEST_F(ToldCommits, AreDecidedByNewcomers) {
     if (record.side == "checkpointing" && record.rank == first && record.event.starts_with("committed"))
       committed_by_first.push_back(
           std::get<checkpointing::Committed>(checkpointing::parse_event(record.event)).round);
-  EXPECT_EQ(committed_by_first, (Rounds{4, 8, 12})) << "the first one is what others have told";
+  EXPECT_EQ(committed_by_first, (Rounds{4, 8, 12})) << "the first one is the one that others have announced";
   expect_replayed(journal);
 }
 
 /// Changes that come faster than commits are due do not put them off for ever: each worker that gets the duty
 /// counts the work of all rounds since the last commit. A commit takes 0.3 s.
-TEST_F(ToldCommits, ComeAlsoIfEveryEpochIsShorterThanTheirInterval) {
+TEST_F(StreamedCommits, ComeAlsoIfEveryEpochIsShorterThanTheirInterval) {
   for (std::size_t at; (at = platform_.find("'50MBps'")) != std::string::npos;)
     platform_.replace(at, std::string("'50MBps'").size(), "'500MBps'");
   Experiment experiment =
@@ -276,10 +277,10 @@ TEST_F(ToldCommits, ComeAlsoIfEveryEpochIsShorterThanTheirInterval) {
 // ---- Random departures ----
 
 /// With every second seed, messages take a large part of a step.
-class RandomToldCommits : public ToldCommits,
-                          public ::testing::WithParamInterface<std::tuple<std::string, std::uint64_t>> {};
+class RandomStreamedCommits : public StreamedCommits,
+                              public ::testing::WithParamInterface<std::tuple<std::string, std::uint64_t>> {};
 
-TEST_P(RandomToldCommits, AreWholeAndOfOneRound) {
+TEST_P(RandomStreamedCommits, AreWholeAndOfOneRound) {
   const auto [algorithm, seed] = GetParam();
   platform_ = TemporaryPlatform::star(5, seed % 2 == 0 ? 3e6 : 1e12, seed % 2 == 0 ? 0.01 : 1e-7);
   // Writing takes half a step.
@@ -302,14 +303,14 @@ TEST_P(RandomToldCommits, AreWholeAndOfOneRound) {
 }
 
 const std::vector<Seeded> some = {{"bsp", 2}, {"d-psgd", 1}, {"esync", 4}};
-INSTANTIATE_TEST_SUITE_P(Algorithms, RandomToldCommits, ::testing::ValuesIn(some), name_of_seeded);
-INSTANTIATE_TEST_SUITE_P(LongAlgorithms, RandomToldCommits, ::testing::ValuesIn(all_seeded_but(some)),
+INSTANTIATE_TEST_SUITE_P(Algorithms, RandomStreamedCommits, ::testing::ValuesIn(some), name_of_seeded);
+INSTANTIATE_TEST_SUITE_P(LongAlgorithms, RandomStreamedCommits, ::testing::ValuesIn(all_seeded_but(some)),
                          name_of_seeded);
 
 /// Workers that stay, at different speeds.
-class ToldCommitsOfPeers : public ToldCommits, public ::testing::WithParamInterface<std::string> {};
+class StreamedCommitsOfPeers : public StreamedCommits, public ::testing::WithParamInterface<std::string> {};
 
-TEST_P(ToldCommitsOfPeers, AreOfOneRound) {
+TEST_P(StreamedCommitsOfPeers, AreOfOneRound) {
   price_ = [](Rank rank, const Work& work) {
     return Seconds(work.kind == Work::Kind::forward ? 0.05 + 0.03 * rank : 0.0);
   };
@@ -337,8 +338,8 @@ std::vector<std::string> others_of_rounds() {
   return names;
 }
 std::string name_of_algorithm(const ::testing::TestParamInfo<std::string>& test) { return named(test.param); }
-INSTANTIATE_TEST_SUITE_P(Some, ToldCommitsOfPeers, ::testing::Values("bsp", "d-psgd"), name_of_algorithm);
-INSTANTIATE_TEST_SUITE_P(LongOthers, ToldCommitsOfPeers, ::testing::ValuesIn(others_of_rounds()),
+INSTANTIATE_TEST_SUITE_P(Some, StreamedCommitsOfPeers, ::testing::Values("bsp", "d-psgd"), name_of_algorithm);
+INSTANTIATE_TEST_SUITE_P(LongOthers, StreamedCommitsOfPeers, ::testing::ValuesIn(others_of_rounds()),
                          name_of_algorithm);
 
 }  // namespace TANDEM_FILE

@@ -1,0 +1,151 @@
+#include "workloads/records/lifetimes_fit.hpp"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "workloads/experiment/fields.hpp"
+#include "workloads/experiment/json_fields.hpp"
+#include "workloads/experiment/keys.hpp"
+#include "workloads/records/format.hpp"
+
+namespace tandem {
+
+template <>
+struct OwnDocument<OptionValue> {
+  static nlohmann::json write(const OptionValue& value) { return option_to_json(value); }
+};
+
+template <>
+struct Fields<ChosenLifetime> {
+  static void visit(auto& c, auto&& field) { fields(field, "name", c.name, "options", c.options); }
+};
+
+template <>
+struct Fields<lifetimes::SurvivalStep> {
+  static void visit(auto& s, auto&& field) {
+    fields(field, "time_s", s.time, "at_risk", s.at_risk, "deaths", s.deaths, "survival", s.survival, "error",
+           s.error, "lower", s.lower, "upper", s.upper, "cumulative_hazard", s.cumulative_hazard);
+  }
+};
+
+template <>
+struct Fields<EstimatedLifetimes::Mean> {
+  static void visit(auto& m, auto&& field) {
+    fields(field, "limit_s", m.limit, "value_s", m.estimate.value, "error_s", m.estimate.error, "lower_s",
+           m.estimate.lower, "upper_s", m.estimate.upper);
+  }
+};
+
+template <>
+struct Fields<lifetimes::CommonLimit> {
+  static void visit(auto& l, auto&& field) { fields(field, "age_s", l.age, "ends", l.ends); }
+};
+
+template <>
+struct Fields<lifetimes::FittedParameter> {
+  static void visit(auto& p, auto&& field) {
+    fields(field, "name", p.name, "value", p.value, "lower", p.lower, "upper", p.upper);
+  }
+};
+
+template <>
+struct Fields<EstimatedLifetimes::Model> {
+  static void visit(auto& m, auto&& field) {
+    fields(field, "name", m.fitted.model, "options", m.fitted.options, "parameters", m.fitted.parameters,
+           "log_likelihood", m.fitted.log_likelihood, "aic", m.fitted.aic, "aic_difference",
+           m.aic_difference);
+    field("points", m.points, Key::optional);
+  }
+};
+
+template <>
+struct Fields<EstimatedLifetimes> {
+  static void visit(auto& e, auto&& field) {
+    fields(field, "median_s", e.median, "mean_up_to", e.mean, "limit", e.limit, "models", e.models, "chosen",
+           e.chosen);
+  }
+};
+
+template <>
+struct Fields<LifetimesSample> {
+  static void visit(auto& s, auto&& field) {
+    field("values", s.values, Key::optional);
+    fields(field, "machines", s.machines, "revoked", s.revoked, "failed", s.failed, "censored", s.censored,
+           "in_interval", s.in_interval, "observed_s", s.observed_s, "survival", s.curve.steps, "last_s",
+           s.curve.last);
+    if (s.estimated) Fields<EstimatedLifetimes>::visit(*s.estimated, field);
+  }
+};
+
+template <>
+struct Fields<LifetimesFit::Correlation> {
+  static void visit(auto& c, auto&& field) {
+    fields(field, "window_s", c.window_s, "pairs", c.index.pairs, "expected", c.index.expected, "index",
+           c.index.index);
+  }
+};
+
+template <>
+struct Fields<lifetimes::LogRank> {
+  static void visit(auto& t, auto&& field) {
+    fields(field, "statistic", t.statistic, "degrees", t.degrees, "p_value", t.p_value);
+  }
+};
+
+template <>
+struct Fields<LifetimesFit> {
+  static void visit(auto& f, auto&& field) {
+    Fields<LifetimesSample>::visit(f.all, field);
+    fields(field, "file", f.file, "confidence", f.confidence, "intervals", f.intervals, "correlation",
+           f.correlation);
+    if (!f.groups.empty()) fields(field, "groups", f.groups, "log_rank", f.log_rank);
+  }
+};
+
+namespace {
+
+nlohmann::json source_of(const LifetimesFit& fit) {
+  return {{"file", fit.file},
+          {"machines", fit.all.machines},
+          {"departures", fit.all.revoked + fit.all.failed},
+          {"observed_up_to_s", fit.all.curve.last}};
+}
+
+}  // namespace
+
+nlohmann::json document_of(const LifetimesFit& fit) {
+  nlohmann::json document = write_fields(fit);
+  document["source"] = source_of(fit);
+  return document;
+}
+
+nlohmann::json document_of(const lifetimes::SurvivalCurve& curve) { return write_fields(curve.steps); }
+
+nlohmann::json document_of(const ChosenLifetime& chosen) { return write_fields(chosen); }
+
+nlohmann::json model_file_of(const LifetimesFit& fit) {
+  const ChosenLifetime& of_all = fit.all.estimated->chosen;
+  nlohmann::json file = document_of(of_all);
+  file["source"] = source_of(fit);
+  for (const LifetimesSample& group : fit.groups) {
+    nlohmann::json model = document_of(group.estimated ? group.estimated->chosen : of_all);
+    model["values"] = group.values;
+    file["groups"].push_back(std::move(model));
+  }
+  return file;
+}
+
+std::string age_text(double seconds) {
+  if (!std::isfinite(seconds)) return "-";
+  if (seconds >= 3600.0) return three_digits(seconds / 3600.0) + " h";
+  return seconds >= 60.0 ? three_digits(seconds / 60.0) + " min" : three_digits(seconds) + " s";
+}
+
+std::string name_of_group(const LifetimesSample& group) {
+  std::string name;
+  for (const auto& [column, value] : group.values) name += (name.empty() ? "" : ", ") + column + ' ' + value;
+  return name;
+}
+
+}  // namespace tandem

@@ -136,15 +136,18 @@ std::string normalised(const std::string& settings) {
          settings;
 }
 
-/// Every compression over servers and all-reduces, also while the next forward pass runs.
+/// Every compression over servers and, where workers can share messages, all-reduces, also while the next
+/// forward pass runs.
 std::vector<std::string> compressed() {
   std::vector<std::string> all;
   for (const auto& method : compression::catalog().entries()) {
     if (method.make.make == nullptr) continue;
-    for (const char* over : {"server --set placement.servers=[server,server]", "all-reduce",
-                             "all-reduce --set sync.collective=tree --set sync.overlap=both"})
-      all.push_back("--set workload.bucket_bytes=4KiB --set sync.compression=" + method.name +
-                    " --set sync.over=" + over);
+    const std::string words =
+        "--set workload.bucket_bytes=4KiB --set sync.compression=" + method.name + " --set sync.over=";
+    all.push_back(words + "server --set placement.servers=[server,server]");
+    if (method.make.sharing == compression::Sharing::none) continue;
+    for (const char* over : {"all-reduce", "all-reduce --set sync.collective=tree --set sync.overlap=both"})
+      all.push_back(words + over);
   }
   return all;
 }

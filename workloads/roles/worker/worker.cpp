@@ -187,7 +187,7 @@ void Worker::step() {
 void Worker::pass(const sync::Exchange& exchange) {
   step_duration_ = Seconds(0);
   if (plan_.route() == sync::Route::server) {
-    checkpointing_.commits().hear_warnings();
+    checkpointing_.commits().take_warnings();
     exchange_->begin(exchange);
     batches_.note_exchange(true);
     exchange_->withdraw(push_so_far());

@@ -33,7 +33,7 @@ using Json = nlohmann::json;
 /// A row with an experiment: it is simulated.
 struct Row {
   std::string name;        ///< system and published name
-  std::string experiment;  ///< the file, and settings of both simulations
+  std::string experiment;  ///< the file, from workloads/, and settings of both simulations
   std::string with;        ///< the variant, and settings; or settings alone
   std::string without;
   std::string figure;    ///< place in summary.json: "cost.total"
@@ -108,8 +108,9 @@ std::vector<Row> rows_of(bool is_long) {
 
 /// "266.8 / 328.5 s": both, in the units of summary.json.
 std::pair<double, double> expected(const Row& row) {
-  static const std::map<std::string, double> factors = {{"", 1},     {"s", 1},    {"ms", 1e-3}, {"%", 0.01},
-                                                        {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9},  {"$", 1}};
+  static const std::map<std::string, double> factors = {{"", 1},     {"s", 1},    {"ms", 1e-3},
+                                                        {"%", 0.01}, {"kB", 1e3}, {"MB", 1e6},
+                                                        {"GB", 1e9}, {"$", 1},    {"/s", 1}};
   std::istringstream stream(row.expected);
   double with = 0, without = 0;
   char slash = 0;
@@ -126,7 +127,7 @@ class Systems : public ::testing::TestWithParam<Row> {
   static double figure(const Row& row, const std::string& variant) {
     static std::map<std::string, Json> known;
     const bool is_setting = variant.starts_with("--");
-    const std::string words = "simulate " + testing::source_folder() + "/" + row.experiment +
+    const std::string words = "simulate " + testing::source_folder() + "/workloads/" + row.experiment +
                               (is_setting ? " " : " --variant ") + variant +
                               " --set physics.ensemble=0 -q --out out";
     if (!known.contains(words)) {

@@ -89,6 +89,8 @@ Page read_page() {
       page.entries.push_back({name, cells[1], std::nullopt});
     } else if (head == proven) {
       page.entries.push_back({name, cells[1], cells[2]});
+    } else {
+      throw std::runtime_error(name + ": a table of another kind");
     }
   }
   return page;

@@ -10,13 +10,13 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "policies/vocabulary/stream_text.hpp"
 #include "tests/cli/command.hpp"
 #include "tests/support/paths.hpp"
+#include "tests/support/table_cells.hpp"
 #include "workloads/experiment/keys.hpp"
 #include "workloads/job/check/catalogues.hpp"
 
@@ -37,12 +37,6 @@ struct Row {
 };
 std::ostream& operator<<(std::ostream& out, const Row& row) { return out << row.what; }
 
-std::string stripped(const std::string& text) {
-  const auto begin = text.find_first_not_of(' ');
-  if (begin == std::string::npos) return "";
-  return text.substr(begin, text.find_last_not_of(' ') - begin + 1);
-}
-
 std::string folder() { return source_folder() + "/tests/cli/acts"; }
 
 const std::vector<Row>& rows() {
@@ -51,9 +45,7 @@ const std::vector<Row>& rows() {
     std::ifstream file(folder() + "/acts.txt");
     for (std::string line; std::getline(file, line);) {
       if (stripped(line).empty() || line.front() == '#') continue;
-      std::vector<std::string> cells;
-      std::istringstream stream(line);
-      for (std::string cell; std::getline(stream, cell, '|');) cells.push_back(stripped(cell));
+      std::vector<std::string> cells = cells_of(line);
       if (cells.size() == 2) {
         rows.push_back({cells[0], "", "", "", "", "", cells[1]});
       } else {

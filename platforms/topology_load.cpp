@@ -288,10 +288,10 @@ Pairs sampled_pairs(int hosts) {
   return {pairs.begin(), pairs.end()};
 }
 
-/// To and from the first host, the one in the middle and the last one: which hosts a channel divides.
-void add_spanning_pairs(int hosts, Pairs& pairs) {
+/// To and from these.
+void add_pairs_of(const std::vector<int>& ends, int hosts, Pairs& pairs) {
   std::set<Topology::Pair> all(pairs.begin(), pairs.end());
-  for (const int end : {0, hosts / 2, hosts - 1})
+  for (const int end : ends)
     for (int host = 0; host < hosts; ++host)
       if (host != end) {
         all.emplace(end, host);
@@ -321,6 +321,16 @@ std::vector<std::string> names_of(const std::vector<Host>& hosts) {
   return names;
 }
 
+std::vector<int> places_of(const std::vector<std::string>& names, const std::vector<std::string>& among) {
+  std::vector<int> places;
+  for (const auto& name : names) {
+    const auto found = std::ranges::find(among, name);
+    TANDEM_CHECK(found != among.end(), "host", name);
+    places.push_back(static_cast<int>(found - among.begin()));
+  }
+  return places;
+}
+
 bool is_sampled(int hosts, int all_pairs_up_to) {
   return hosts > std::max(all_pairs_up_to, 2 * kSampledPartners);
 }
@@ -330,7 +340,8 @@ Question overview_question(const Description& description, int all_pairs_up_to) 
   const int count = static_cast<int>(question.hosts.size());
   const bool sampled = is_sampled(count, all_pairs_up_to);
   question.pairs = sampled ? sampled_pairs(count) : all_pairs(count, false);
-  if (sampled) add_spanning_pairs(count, question.pairs);
+  // The first host, the one in the middle and the last one show which hosts a channel divides.
+  if (sampled) add_pairs_of({0, count / 2, count - 1}, count, question.pairs);
   return question;
 }
 
@@ -348,8 +359,9 @@ Topology load_topology(const std::string& path, const TopologyOptions& options) 
   Question question{path, options.hosts.empty() ? names_of(description.hosts) : options.hosts, {}, true};
   for (const auto& name : question.hosts) description.host(name);
   const int count = static_cast<int>(question.hosts.size());
-  question.pairs = is_sampled(count, options.all_pairs_up_to) ? sampled_pairs(count)
-                                                              : all_pairs(count, options.to_themselves);
+  const bool sampled = is_sampled(count, options.all_pairs_up_to);
+  question.pairs = sampled ? sampled_pairs(count) : all_pairs(count, options.to_themselves);
+  if (sampled) add_pairs_of(places_of(options.hubs, question.hosts), count, question.pairs);
   return topology_of(question, obtain_routes(question));
 }
 

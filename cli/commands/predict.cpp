@@ -72,7 +72,8 @@ void predict(const JobOptions& options) {
   const std::string name = loaded.experiment.name, file = loaded.experiment.platform;
   const platforms::Network of_workers = tandem::network_of_workers(loaded.experiment, platforms);
   const Job job = tandem::make_job(std::move(loaded), options.out, of_workers);
-  const auto found = priced::predict(job, platforms.network(file, priced::hosts_of_prediction(job)));
+  const auto found = priced::predict(
+      job, platforms.network(file, priced::hosts_of_prediction(job), priced::hubs_of_prediction(job)));
   if (wants_json()) return print_document(to_json(found));
   print_prediction(name, found);
 }

@@ -105,6 +105,13 @@ constexpr const char* two_threads =
     "<prop id='tandem:server_message' value='20ms'/><prop id='tandem:server_parallel' value='2'/>";
 void after_backward(Experiment& experiment) { experiment.sync.overlap = OverlapMode::none; }
 void asp(Experiment& experiment) { experiment.sync.algorithm = "asp"; }
+std::function<void(Experiment&)> with_quorum(const std::string& algorithm, std::int64_t k) {
+  return [=](Experiment& experiment) {
+    experiment.sync.algorithm = algorithm;
+    experiment.sync.options = {{"k", k}};
+  };
+}
+void esync(Experiment& experiment) { experiment.sync.algorithm = "esync"; }
 void varied(Experiment& experiment) {
   experiment.physics.noise = NoiseSource::spread;
   experiment.physics.spread = 0.1;
@@ -115,6 +122,16 @@ std::function<void(Experiment&)> summed_by(const std::string& collective) {
     experiment.sync.collective = collective;
   };
 }
+/// Late steps stop, so all workers begin each round together.
+void varied_with_cancel(Experiment& experiment) {
+  with_quorum("k-sync", 6)(experiment);
+  experiment.sync.options["cancel"] = true;
+  varied(experiment);
+}
+void esync_over_ring(Experiment& experiment) {
+  summed_by("ring")(experiment);
+  esync(experiment);
+}
 void local_sgd(Experiment& experiment) {
   summed_by("ring")(experiment);
   experiment.sync.algorithm = "local-sgd";
@@ -123,27 +140,31 @@ void local_sgd(Experiment& experiment) {
 
 INSTANTIATE_TEST_SUITE_P(
     Jobs, Predictions,
-    ::testing::Values(Case{"bsp_2", 2, 0.02, bsp}, Case{"bsp_8", 8, 0.02, bsp},
-                      Case{"bsp_8_two_servers", 8, 0.02, two_servers},
-                      Case{"bsp_8_after_backward", 8, 0.02, after_backward},
-                      Case{"bsp_6_unequal", 6, 0.02, bsp, true}, Case{"bsp_8_varied", 8, 0.05, varied},
-                      Case{"ring_2", 2, 0.02, summed_by("ring")}, Case{"ring_8", 8, 0.02, summed_by("ring")},
-                      Case{"ring_6_unequal", 6, 0.02, summed_by("ring"), true},
-                      Case{"halving_doubling_8", 8, 0.02, summed_by("halving-doubling")},
-                      Case{"double_tree_8", 8, 0.3, summed_by("double-tree")},
-                      Case{"native_8", 8, 0.02, summed_by("native")}, Case{"local_sgd_8", 8, 0.02, local_sgd},
-                      Case{"two_servers_one_core", 4, 0.02, two_on_one_host, false, 1, slow_server,
-                           "the work of the servers ('host-0': 2 servers, 1 core)"},
-                      Case{"two_servers_two_cores", 4, 0.05, two_on_one_host, false, 2, slow_server,
-                           "the work of the servers ('host-0': 2 servers, 2 cores)"},
-                      Case{"bsp_4_two_threads", 4, 0.1, small, false, 2, two_threads,
-                           "the work of the servers ('host-0': 1 server with 2 threads, 2 cores)"},
-                      Case{"bsp_4_one_of_four_cores", 4, 0.05, small, false, 4, slow_server,
-                           "the work of the servers",
-                           "the server on 'host-0' can use 1 of its 4 cores: one per thread "
-                           "(tandem:server_parallel)"},
-                      Case{"asp_6_two_threads", 6, 0.1, small_asp, false, 2, two_threads},
-                      Case{"asp_2", 2, 0.15, asp}, Case{"asp_12", 12, 0.4, asp}),
+    ::testing::Values(
+        Case{"bsp_2", 2, 0.02, bsp}, Case{"bsp_8", 8, 0.02, bsp},
+        Case{"bsp_8_two_servers", 8, 0.02, two_servers},
+        Case{"bsp_8_after_backward", 8, 0.02, after_backward}, Case{"bsp_6_unequal", 6, 0.02, bsp, true},
+        Case{"bsp_8_varied", 8, 0.05, varied}, Case{"ring_2", 2, 0.02, summed_by("ring")},
+        Case{"ring_8", 8, 0.02, summed_by("ring")}, Case{"ring_6_unequal", 6, 0.02, summed_by("ring"), true},
+        Case{"halving_doubling_8", 8, 0.02, summed_by("halving-doubling")},
+        Case{"double_tree_8", 8, 0.3, summed_by("double-tree")},
+        Case{"native_8", 8, 0.02, summed_by("native")}, Case{"local_sgd_8", 8, 0.02, local_sgd},
+        Case{"two_servers_one_core", 4, 0.02, two_on_one_host, false, 1, slow_server,
+             "the work of the servers ('host-0': 2 servers, 1 core)"},
+        Case{"two_servers_two_cores", 4, 0.05, two_on_one_host, false, 2, slow_server,
+             "the work of the servers ('host-0': 2 servers, 2 cores)"},
+        Case{"bsp_4_two_threads", 4, 0.1, small, false, 2, two_threads,
+             "the work of the servers ('host-0': 1 server with 2 threads, 2 cores)"},
+        Case{"bsp_4_one_of_four_cores", 4, 0.05, small, false, 4, slow_server, "the work of the servers",
+             "the server on 'host-0' can use 1 of its 4 cores: one per thread "
+             "(tandem:server_parallel)"},
+        Case{"asp_6_two_threads", 6, 0.1, small_asp, false, 2, two_threads}, Case{"asp_2", 2, 0.15, asp},
+        Case{"asp_12", 12, 0.4, asp}, Case{"k_sync_8", 8, 0.05, with_quorum("k-sync", 6)},
+        Case{"k_sync_6_unequal", 6, 0.1, with_quorum("k-sync", 3), true},
+        Case{"k_sync_8_varied", 8, 0.1, varied_with_cancel},
+        Case{"k_batch_sync_2", 2, 0.15, with_quorum("k-batch-sync", 4)},
+        Case{"esync_6_unequal", 6, 0.05, esync, true},
+        Case{"esync_6_unequal_ring", 6, 0.05, esync_over_ring, true}),
     [](const auto& info) { return info.param.name; });
 
 // ---- Transfers that share a link ----
@@ -239,7 +260,7 @@ class Lives : public ::testing::Test {
 TEST_F(Lives, InPlaceTheOthersContinue) {
   const priced::LifeSetting steps{
       .rounds = 1000,
-      .in_rounds = false,
+      .waits_for_all = false,
       .round = [](const std::vector<int>& slots) { return Seconds(1.0 / static_cast<double>(slots.size())); },
       .work = {}};
   made_.sync.algorithm = "asp";

@@ -87,8 +87,9 @@ void add_predict(CLI::App& app, int&) {
   command->add_option("EXPERIMENT", options->experiment_file, "Experiment file (YAML)")->required();
   add_override_options(*command, *options);
   command->footer(
-      "Rounds over servers or an all-reduce, and workers that servers answer at once (asp, dc-asgd). Data "
-      "in\n"
+      "Rounds over servers or an all-reduce, of all workers or the first k, with local steps that fill a "
+      "round\n"
+      "(esync), and workers that servers answer at once (asp, dc-asgd, k-batch-sync). Data in\n"
       "memory, links of the platform. `tandem simulate` has no such limits, and also shows departures, "
       "commits\n"
       "and caches.\n\n"

@@ -8,11 +8,16 @@
 #include "policies/provisioning/policy.hpp"
 #include "policies/vocabulary/money.hpp"
 #include "workloads/experiment/key_error.hpp"
+#include "workloads/experiment/resolved_experiment.hpp"
 #include "workloads/job/placement/host_lifetime.hpp"
 #include "workloads/job/plan/workers_of_generation.hpp"
 
 namespace tandem {
 namespace {
+
+Options provisioning_options(const Experiment& experiment) {
+  return ResolvedExperiment(experiment).provisioning.options();
+}
 
 std::string text_of(const platforms::Host& host, const char* property) {
   const auto found = host.properties.find(property);
@@ -23,7 +28,7 @@ std::string text_of(const platforms::Host& host, const char* property) {
 
 std::vector<SlotMachine> machines_of_slots(const Job& job) {
   const Experiment experiment = whole_experiment(job);
-  if (!provisioning::asks_for_machines(experiment.recovery.provisioning)) return {};
+  if (!provisioning::asks_for_machines(experiment.recovery.provisioning, provisioning_options(experiment))) return {};
   const Roster roster(experiment);
   const LifetimesOfHosts lifetimes(experiment.transience);
   const platforms::Description& platform = job.spec().platform;
@@ -46,7 +51,8 @@ std::vector<SlotMachine> machines_of_slots(const Job& job) {
 
 void check_known_prices(const Job& job) {
   const Experiment& experiment = job.spec().experiment;
-  if (!provisioning::asks_for_prices(experiment.recovery.provisioning)) return;
+  if (!provisioning::asks_for_prices(experiment.recovery.provisioning, provisioning_options(experiment)))
+    return;
   for (const Rank worker : job.roster().workers())
     if (text_of(job.spec().platform.host(job.roster().host_of(worker)), "price_per_hour").empty())
       throw KeyError(

@@ -103,7 +103,9 @@ OptionSpec probability(const std::string& name, const std::string& summary, doub
 Entry diversify() {
   return {
       .name = "diversify",
-      .summary = "in the zone with the fewest machines, or where most probably `alive` machines stay alive, or where "
+      .summary =
+          "in the zone with the fewest machines, or where most probably `alive` machines stay alive, or "
+          "where "
           "that is probable enough and a machine costs least",
       .paper =
           "Harlap, Chung, Tumanov, Ganger, Gibbons: Tributary: spot-dancing for elastic services with "

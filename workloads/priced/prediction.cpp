@@ -48,8 +48,12 @@ constexpr const char* ring_collective = "ring";
 
 class Predictor {
  public:
-  Predictor(const Job& job, const platforms::Network& network)
-      : job_(job), plan_(job.exchange()), network_(network), classes_(classes_of_workers(job)) {
+  Predictor(const Job& job, const platforms::Network& network, bool counts_updates)
+      : job_(job),
+        plan_(job.exchange()),
+        network_(network),
+        counts_updates_(counts_updates || job.roster().steward()),
+        classes_(classes_of_workers(job)) {
     found_.workers = found_.awaited = static_cast<int>(job.roster().first_workers().size());
     if (algorithm().steady_steps != nullptr) fill_rounds();
     if (algorithm().quorum != nullptr && !algorithm().is_free_running) leave_out_late();
@@ -70,6 +74,7 @@ class Predictor {
     }
     wait_for_launches();
     if (found_.in_rounds) wait_for_slowest();
+    if (found_.in_rounds && !found_.waits_for_all && !counts_updates_) count_pushes();
     finish();
     return std::move(found_);
   }
@@ -245,8 +250,13 @@ class Predictor {
     const Seconds servers = rounds.slowest_update(rounds.awaited());
     if (job_.devices().server_cost(job_.roster().servers().front()) != nullptr)
       found_.fastest = std::min(found_.round, std::max(slowest_->computing(), servers));
-    if (algorithm().steady_steps != nullptr)
-      found_.origin += "; faster workers take as many local steps as fit into the slowest one's";
+    if (algorithm().steady_steps != nullptr) {
+      // Numbers of steps follow from measured exchanges, which vary with the order of pushes.
+      const int last = slowest_->workers.front();
+      const Seconds own = slowest_->computing() + servers + last_update();
+      found_.fastest = std::min(found_.round, own + rounds.alone(last, true) + rounds.alone(last, false));
+      found_.slowest = std::max(found_.round, own + rounds.busiest(true).first + rounds.busiest(false).first);
+    }
     if (!found_.waits_for_all)
       found_.origin +=
           fmt::format("; a round ends with the first {} of {} gradients", found_.awaited, found_.workers);
@@ -361,6 +371,17 @@ class Predictor {
     part("waiting for so many steps", waiting);
   }
 
+  /// Without departures, rounds are counted by pushes.
+  void count_pushes() {
+    double pushes = 0.0;
+    for (const WorkerTimes& of : classes_)
+      pushes += static_cast<double>(of.workers.size()) * found_.steps_of(of);
+    found_.updates_per_round = found_.workers / pushes;
+    const double more = found_.updates_per_round - 1.0;
+    part("until as many pushes, with late ones, as workers", found_.round * more);
+    for (Seconds* const time : {&found_.round, &found_.fastest, &found_.slowest}) *time += *time * more;
+  }
+
   // ---- Results ----
 
   void count_bytes_of_shards() {
@@ -446,7 +467,8 @@ class Predictor {
     found_.samples_per_step = job_.data().batch();
     const auto of_step = static_cast<double>(found_.samples_per_step);
     const bool drops = found_.in_rounds && !found_.waits_for_all;
-    found_.samples_per_s = of_step * (drops ? found_.awaited : steps) / found_.round.count();
+    found_.samples_per_s =
+        of_step * (drops ? found_.awaited * found_.updates_per_round : steps) / found_.round.count();
     const Experiment::Stop& stop = job_.spec().experiment.stop;
     auto rounds = static_cast<double>(stop.rounds);
     if (stop.epochs > 0) {
@@ -463,6 +485,7 @@ class Predictor {
   const Job& job_;
   const ExchangePlan& plan_;
   const platforms::Network& network_;
+  bool counts_updates_;
   std::vector<WorkerTimes> classes_;
   const WorkerTimes* slowest_ = nullptr;       ///< class
   std::vector<std::int64_t> summed_elements_;  ///< by bucket, of an all-reduce
@@ -472,7 +495,8 @@ class Predictor {
 }  // namespace
 
 double Prediction::steps_of(const WorkerTimes& of) const {
-  return of.is_late ? std::min(1.0, round / (of.computing() + of.update_after)) : of.steps;
+  const double all = updates_per_round * of.steps;
+  return of.is_late ? std::min(all, round / (of.computing() + of.update_after)) : all;
 }
 
 void has_no_form(const std::string& what) {
@@ -501,9 +525,9 @@ std::vector<std::string> hubs_of_prediction(const Job& job) {
   return hosts_of(job, {job.roster().servers()});
 }
 
-Prediction predict(const Job& job, const platforms::Network& network) {
+Prediction predict(const Job& job, const platforms::Network& network, bool counts_updates) {
   check_form(job);
-  return Predictor(job, network).predict();
+  return Predictor(job, network, counts_updates).predict();
 }
 
 }  // namespace tandem::priced

@@ -49,18 +49,20 @@ struct Prediction {
   std::vector<Limit> limits;  ///< lowest first: the first one binds, the second one would be next
   /// Servers with which, in equal shares and with a link and cores each, they would not bind; 0: they do not.
   int servers_needed = 0;
-  bool more_servers_help = true;      ///< false: they bind with any number of servers, too
-  std::string unused_cores;           ///< of the host of the busiest servers, in words; empty: none
-  std::vector<WorkerTimes> classes;   ///< of equal workers
-  double steps_per_round = 1.0;       ///< of a worker, in the mean
-  int awaited = 0;                    ///< workers whose gradients end a round
-  std::int64_t samples_per_step = 0;  ///< of a worker
+  bool more_servers_help = true;     ///< false: they bind with any number of servers, too
+  std::string unused_cores;          ///< of the host of the busiest servers, in words; empty: none
+  std::vector<WorkerTimes> classes;  ///< of equal workers
+  /// Of a job that counts pushes instead, also late ones: a round is as many of them as there are workers.
+  double updates_per_round = 1.0;
+  double steps_per_round = 1.0;                     ///< of a worker, in the mean
+  int awaited = 0;                                  ///< workers whose gradients end a round
+  std::int64_t samples_per_step = 0;                ///< of a worker
   std::int64_t bytes_sent = 0, bytes_received = 0;  ///< by all workers in a round, as if none was late
   std::int64_t rounds = 0;                          ///< of the job; 0: it ends at a time
   Seconds makespan;                                 ///< of all rounds; 0 if it ends at a time
 
-  /// In a round, of a worker of the class. A late worker does only a part of one, because it begins the next
-  /// one when it has ended one.
+  /// In a round, of a worker of the class. A late worker does fewer, because it begins the next one when it
+  /// has ended one.
   double steps_of(const WorkerTimes& of) const;
 };
 
@@ -74,7 +76,9 @@ std::vector<std::string> hubs_of_prediction(const Job& job);
 /// `network`: between these. Machines do not depart, and nothing is committed or evaluated. With
 /// physics.noise spread a round with a barrier waits for the slowest worker in the mean. Errors: ConfigError
 /// for jobs without a closed form, naming the key.
-Prediction predict(const Job& job, const platforms::Network& network);
+/// `counts_updates`: the job is a part of one from which workers may depart, and counts its rounds as that
+/// one does.
+Prediction predict(const Job& job, const platforms::Network& network, bool counts_updates = false);
 
 }  // namespace tandem::priced
 

@@ -91,7 +91,8 @@ Summary summary_of(const Job& job, const RunInfo& info, const Prediction& found,
   summary.applied_samples = summary.samples;
   summary.applied_throughput = summary.throughput;
   if (!found.waits_for_all && found.in_rounds) {
-    summary.applied_samples = life.journal.counted_rounds * found.awaited * found.samples_per_step;
+    const double updates = static_cast<double>(life.journal.counted_rounds) * found.updates_per_round;
+    summary.applied_samples = std::llround(updates * found.awaited) * found.samples_per_step;
     summary.applied_throughput = static_cast<double>(*summary.applied_samples) / life.makespan.count();
   } else if (!found.in_rounds && job.exchange().algorithm().make.quorum != nullptr) {
     // How many gradients are dropped depends on the order of arrival.

@@ -282,16 +282,19 @@ class Search {
       fit.numbers.push_back(
           {numbers_[i].name, is_given ? 0.0 : value, std::nan(""), std::nan(""), free_[i], needed_[i]});
     }
-    for (std::size_t a = 0; a < moved.size() && covariance && spare > 0.0; ++a) {
-      const double t = boost::math::quantile(boost::math::students_t(spare), 0.5 + confidence / 2);
-      const double half = t * std::sqrt(best.squares / spare * std::max(0.0, (*covariance)[a][a]));
+    for (std::size_t a = 0; a < moved.size() && spare > 0.0; ++a) {
       FitEstimate& number = fit.numbers[moved[a]];
+      if (!covariance && !number.is_mixed) continue;
+      const double t = boost::math::quantile(boost::math::students_t(spare), 0.5 + confidence / 2);
+      // By slopes. They say little of other mixtures that suit the rows.
+      const double half =
+          covariance ? t * std::sqrt(best.squares / spare * std::max(0.0, (*covariance)[a][a])) : 0.0;
       double below = half, above = half;
       if (number.is_mixed) {
-        // Slopes at the best values say little of other mixtures that suit the rows.
         const double most = best.squares + std::max(best.squares, negligible()) * t * t / spare;
         Vector along(numbers_.size(), 0.0);
-        for (std::size_t b = 0; b < moved.size(); ++b)
+        along[moved[a]] = 1.0;
+        for (std::size_t b = 0; b < moved.size() && covariance; ++b)
           along[moved[b]] = (*covariance)[a][b] / (*covariance)[a][a];
         above = reach(moved[a], best, along, half, most);
         for (double& of : along) of = -of;

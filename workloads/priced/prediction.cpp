@@ -43,9 +43,6 @@ void check_form(const Job& job) {
   if (experiment.run.slowdown_probability > 0.0) has_no_form("run.slowdown_probability");
 }
 
-/// The collective that moves the fewest bytes, and uses all links all the time.
-constexpr const char* ring_collective = "ring";
-
 class Predictor {
  public:
   Predictor(const Job& job, const platforms::Network& network, bool counts_updates)
@@ -397,7 +394,10 @@ class Predictor {
     const auto add = [&](std::size_t bucket, const Sum& kind) {
       const auto [all, is_new] = known.try_emplace(kind);
       const std::int64_t elements = all->first.second;
-      for (int self = 0; is_new && self < found_.workers; ++self) {
+      const bool is_ring = kind.first == ring_collective;
+      // In each round, the participants send all pieces.
+      if (is_new && is_ring) all->second.sent = all->second.received = 2 * elements * (found_.workers - 1);
+      for (int self = 0; is_new && !is_ring && self < found_.workers; ++self) {
         const auto schedule = plan_.group_of_all().schedule(bucket, self, elements);
         const std::int64_t as_ring = 2 * elements * (found_.workers - 1) / found_.workers;
         const auto extent = schedule ? collectives::extent_of(*schedule)

@@ -298,7 +298,9 @@ class Predictor {
       return Seconds(found_.workers / prices::throughput(classes, service, variation).steps_per_s);
     };
     found_.round = step(1.0);
-    found_.fastest = step(0.0);
+    // Nothing varies but what a host states.
+    const ServerCost* const stated = job_.devices().server_cost(job_.roster().servers().front());
+    found_.fastest = step(stated == nullptr ? 0.0 : stated->variation);
     found_.slowest = slowest_->computing() + rounds.busiest(true).first + update * found_.workers +
                      rounds.busiest(false).first;
     found_.slowest = std::max(found_.slowest, found_.round);

@@ -379,6 +379,7 @@ class Predictor {
     const double more = found_.updates_per_round - 1.0;
     part("until as many pushes, with late ones, as workers", found_.round * more);
     for (Seconds* const time : {&found_.round, &found_.fastest, &found_.slowest}) *time += *time * more;
+    for (Limit& limit : found_.limits) limit.rounds_per_s /= found_.updates_per_round;
   }
 
   // ---- Results ----

@@ -247,13 +247,17 @@ class Predictor {
     const Seconds servers = rounds.slowest_update(rounds.awaited());
     if (job_.devices().server_cost(job_.roster().servers().front()) != nullptr)
       found_.fastest = std::min(found_.round, std::max(slowest_->computing(), servers));
+    const Seconds own = slowest_->computing() + servers + last_update();
     if (algorithm().steady_steps != nullptr) {
       // Numbers of steps follow from measured exchanges, which vary with the order of pushes.
       const int last = slowest_->workers.front();
-      const Seconds own = slowest_->computing() + servers + last_update();
       found_.fastest = std::min(found_.round, own + rounds.alone(last, true) + rounds.alone(last, false));
-      found_.slowest = std::max(found_.round, own + rounds.busiest(true).first + rounds.busiest(false).first);
     }
+    // Late pushes share the links, too.
+    if (algorithm().steady_steps != nullptr || !found_.waits_for_all)
+      found_.slowest =
+          std::max(found_.round, own + (rounds.busiest(true).first + rounds.busiest(false).first) *
+                                           (found_.workers / static_cast<double>(rounds.members())));
     if (!found_.waits_for_all)
       found_.origin +=
           fmt::format("; a round ends with the first {} of {} gradients", found_.awaited, found_.workers);

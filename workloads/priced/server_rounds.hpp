@@ -40,6 +40,8 @@ class ServerRounds {
   }
   /// How long the worker's messages take alone, without latency.
   Seconds alone(int worker, bool pushes) const { return network_.busiest(messages_of(worker, pushes)).first; }
+  /// Workers that are not late.
+  std::size_t members() const { return members_.size(); }
   /// Pushes for which a round waits.
   int awaited() const { return awaited_; }
   /// Until the last server has done its work of so many pushes, which all shards have at the same time.

@@ -2,8 +2,10 @@
 // near each other.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "policies/vocabulary/units.hpp"
@@ -29,8 +31,10 @@ struct Network {
   std::vector<std::string> hosts;
   std::vector<Channel> channels;
   /// hosts x hosts, also from a host to itself; absent where there is no route. Empty when only a sample of
-  /// routes is known: then `typical` is used for every pair.
+  /// routes is known: then `typical` is used for every pair that `of_hubs` does not have.
   std::vector<std::optional<Route>> routes;
+  /// By host indices, from and to: those of hubs that were asked for, where only a sample is known.
+  std::map<std::pair<int, int>, Route> of_hubs = {};
   /// Slowest of the sampled routes.
   struct Typical {
     Seconds latency{0.0};

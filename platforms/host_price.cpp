@@ -73,6 +73,7 @@ void add_offer(Host& host, const std::string& folder) {
              {"tandem:price_date", offer->date},
              {"device", offer->device}})
       host.properties.try_emplace(name, value);
+    if (offer->vcpus) host.properties.try_emplace("tandem:vcpus", std::to_string(*offer->vcpus));
     if (property_of(host, "region").empty() && !offer->region.empty())
       host.properties.emplace("tandem:region", offer->region);
   }

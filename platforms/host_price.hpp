@@ -9,7 +9,8 @@
 
 namespace tandem::platforms {
 
-/// Adds the properties that the host's offer states, and its device; those that the host has count more. A
+/// Adds the properties that the host's offer states, its device, and tandem:vcpus; those that the host has
+/// count more. A
 /// host with a price has the property tandem:machine then: hosts with the same one are one machine. "WORDS",
 /// of the shipped offers, or "FILE.csv: WORDS", of a file relative to `folder`. Errors: ConfigError without
 /// place.

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <limits>
 #include <list>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -169,12 +170,18 @@ void set_undeclared_loopback(Network& network) {
 
 }  // namespace
 
-Network describe_network(const Topology& topology) {
+Network describe_network(const Topology& topology, const std::vector<std::string>& hubs) {
   Network network;
   network.hosts = topology.hosts();
   network.channels = topology.channels();
   if (!topology.complete()) {
     network.typical = slowest_of(topology);
+    const std::set<std::string> kept(hubs.begin(), hubs.end());
+    const auto is_hub = [&](int host) {
+      return kept.contains(network.hosts[static_cast<std::size_t>(host)]);
+    };
+    for (const auto& [pair, route] : topology.routes())
+      if (route && (is_hub(pair.first) || is_hub(pair.second))) network.of_hubs.emplace(pair, *route);
     return network;
   }
   const int count = static_cast<int>(network.hosts.size());
@@ -188,8 +195,13 @@ Network describe_network(const Topology& topology) {
   return network;
 }
 
-Network load_network(const std::string& path, const std::vector<std::string>& hosts) {
-  return describe_network(load_topology(path, {.hosts = hosts, .to_themselves = true}));
+Network load_network(const std::string& path, const std::vector<std::string>& hosts,
+                     const std::vector<std::string>& hubs) {
+  // Of a sample, the slowest route alone is used; one with each host shows its links.
+  constexpr std::size_t many = 2048;
+  TopologyOptions options{.hosts = hosts, .to_themselves = true, .hubs = hubs};
+  if (hosts.size() > many) options.partners = 1;
+  return describe_network(load_topology(path, options), hubs);
 }
 
 }  // namespace tandem::platforms

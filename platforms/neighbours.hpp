@@ -1,6 +1,9 @@
 // Computes the distances between the hosts of a topology, and groups near hosts.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "platforms/description_network.hpp"
 #include "platforms/topology.hpp"
 
@@ -17,9 +20,13 @@ inline constexpr Seconds undeclared_loopback_latency{1e-6};
 /// counts. Kruskal's algorithm (Boost.Graph) joins hosts, the nearest first, each time at the nearest ends of
 /// two chains. So the hosts of a rack, and of a row of racks, are adjacent, and a ring in that order leaves
 /// each rack once. Ties follow the topology's order of hosts.
-Network describe_network(const Topology& topology);
+///
+/// `hubs`: hosts whose routes it keeps, where not all are known.
+Network describe_network(const Topology& topology, const std::vector<std::string>& hubs = {});
 
-/// The network between these hosts of a platform file. Errors and Pre: as load_topology.
-Network load_network(const std::string& path, const std::vector<std::string>& hosts);
+/// The network between these hosts of a platform file; `hubs` are some of them. Errors and Pre: as
+/// load_topology.
+Network load_network(const std::string& path, const std::vector<std::string>& hosts,
+                     const std::vector<std::string>& hubs = {});
 
 }  // namespace tandem::platforms

@@ -106,6 +106,7 @@ class OffersReader {
                 .count = table_.whole("count", 1, 1024),
                 .is_spot = is_spot(),
                 .per_hour = price(),
+                .vcpus = vcpus(),
                 .memory_gib = number("memory_gib"),
                 .network_gbps = number("network_gbps"),
                 .notice = duration("notice"),
@@ -125,6 +126,11 @@ class OffersReader {
       table_.fail("obtainable", "a share above 0 and at most 1", table_.text("obtainable"));
     check_machine(offer);
     return offer;
+  }
+
+  std::optional<int> vcpus() {
+    if (!table_.is_given("vcpus")) return std::nullopt;
+    return table_.whole("vcpus", 1, 100'000);
   }
 
   std::string needed(const std::string& column) const {

@@ -21,7 +21,8 @@ struct Offer {
   int count = 1;
   bool is_spot = false;
   Money per_hour{};
-  std::optional<double> memory_gib{}, network_gbps{};  ///< of the machine; none: not known
+  std::optional<int> vcpus{};                          ///< of the machine; none: not known
+  std::optional<double> memory_gib{}, network_gbps{};  ///< the same
   std::optional<Seconds> notice{}, limit{};            ///< before it is taken away; after which it ends
   Seconds billing_step{1.0}, billing_minimum{0.0};
   Seconds free_if_revoked_within{0.0};  ///< nothing is paid if the provider takes it away earlier

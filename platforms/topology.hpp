@@ -118,10 +118,15 @@ class Topology {
   mutable std::map<Pair, std::optional<Path>> asked_;
 };
 
+/// Of each host, in a sample of routes.
+inline constexpr int sampled_partners = 12;
+
 struct TopologyOptions {
   std::vector<std::string> hosts = {};  ///< only between these; empty: all
-  int all_pairs_up_to = 200;   ///< with more hosts, routes are sampled: 12 partners per host, both directions
-  bool to_themselves = false;  ///< with all pairs: also the route from each host to itself
+  int all_pairs_up_to = 200;            ///< with more hosts, routes are sampled, in both directions
+  int partners = sampled_partners;
+  bool to_themselves = false;          ///< with all pairs: also the route from each host to itself
+  std::vector<std::string> hubs = {};  ///< of the hosts; their routes to and from all are never left out
 };
 
 /// Obtains the routes of a platform file from SimGrid. Pairs for which SimGrid crashes or reports an error

@@ -12,6 +12,7 @@
 #include <simgrid/s4u/Host.hpp>
 #include <simgrid/s4u/Link.hpp>
 #include <sstream>
+#include <string_view>
 #include <unordered_map>
 
 #include "platforms/load.hpp"
@@ -36,7 +37,6 @@ constexpr int kCrashLimit = 64;
 // Number of pairs of hosts after which two zones have no route between them, if SimGrid aborted for all of
 // these pairs. An abort takes 0.1 ms, and there can be tens of thousands.
 constexpr int kAbortsOfApartZones = 3;
-constexpr int kSampledPartners = 12;
 constexpr std::size_t kOverviewHosts = 2048;
 constexpr std::uint64_t kSampleSeed = 1;
 
@@ -273,10 +273,11 @@ Pairs all_pairs(int hosts, bool to_themselves) {
 
 /// Each host with the host half the list away, its neighbour, and random others, in both directions: enough
 /// for a flow across the middle of the list to use every host's own link.
-Pairs sampled_pairs(int hosts) {
-  std::set<int> offsets{1, hosts / 2, hosts - hosts / 2};
+Pairs sampled_pairs(int hosts, int partners = sampled_partners) {
+  std::set<int> offsets{hosts / 2};
+  if (partners > 1) offsets.insert({1, hosts - hosts / 2});
   Rng rng = Rng::stream(kSampleSeed, "topology");
-  while (offsets.size() < kSampledPartners)
+  while (std::ssize(offsets) < partners)
     offsets.insert(1 + static_cast<int>(rng.below(static_cast<std::uint64_t>(hosts) - 1)));
   std::set<Topology::Pair> pairs;
   for (int host = 0; host < hosts; ++host)
@@ -288,10 +289,10 @@ Pairs sampled_pairs(int hosts) {
   return {pairs.begin(), pairs.end()};
 }
 
-/// To and from the first host, the one in the middle and the last one: which hosts a channel divides.
-void add_spanning_pairs(int hosts, Pairs& pairs) {
+/// To and from these.
+void add_pairs_of(const std::vector<int>& ends, int hosts, Pairs& pairs) {
   std::set<Topology::Pair> all(pairs.begin(), pairs.end());
-  for (const int end : {0, hosts / 2, hosts - 1})
+  for (const int end : ends)
     for (int host = 0; host < hosts; ++host)
       if (host != end) {
         all.emplace(end, host);
@@ -321,8 +322,18 @@ std::vector<std::string> names_of(const std::vector<Host>& hosts) {
   return names;
 }
 
+std::vector<int> places_of(const std::vector<std::string>& names, const std::vector<std::string>& among) {
+  std::vector<int> places;
+  for (const auto& name : names) {
+    const auto found = std::ranges::find(among, name);
+    TANDEM_CHECK(found != among.end(), "host", name);
+    places.push_back(static_cast<int>(found - among.begin()));
+  }
+  return places;
+}
+
 bool is_sampled(int hosts, int all_pairs_up_to) {
-  return hosts > std::max(all_pairs_up_to, 2 * kSampledPartners);
+  return hosts > std::max(all_pairs_up_to, 2 * sampled_partners);
 }
 
 Question overview_question(const Description& description, int all_pairs_up_to) {
@@ -330,7 +341,8 @@ Question overview_question(const Description& description, int all_pairs_up_to) 
   const int count = static_cast<int>(question.hosts.size());
   const bool sampled = is_sampled(count, all_pairs_up_to);
   question.pairs = sampled ? sampled_pairs(count) : all_pairs(count, false);
-  if (sampled) add_spanning_pairs(count, question.pairs);
+  // The first host, the one in the middle and the last one show which hosts a channel divides.
+  if (sampled) add_pairs_of({0, count / 2, count - 1}, count, question.pairs);
   return question;
 }
 
@@ -346,10 +358,14 @@ Topology topology_of(const Question& question, Answers answers) {
 Topology load_topology(const std::string& path, const TopologyOptions& options) {
   const Description description = load_platform(path);
   Question question{path, options.hosts.empty() ? names_of(description.hosts) : options.hosts, {}, true};
-  for (const auto& name : question.hosts) description.host(name);
+  std::set<std::string_view> known;
+  for (const Host& host : description.hosts) known.insert(host.name);
+  for (const auto& name : question.hosts)
+    if (!known.contains(name)) description.host(name);
   const int count = static_cast<int>(question.hosts.size());
-  question.pairs = is_sampled(count, options.all_pairs_up_to) ? sampled_pairs(count)
-                                                              : all_pairs(count, options.to_themselves);
+  const bool sampled = is_sampled(count, options.all_pairs_up_to);
+  question.pairs = sampled ? sampled_pairs(count, options.partners) : all_pairs(count, options.to_themselves);
+  if (sampled) add_pairs_of(places_of(options.hubs, question.hosts), count, question.pairs);
   return topology_of(question, obtain_routes(question));
 }
 

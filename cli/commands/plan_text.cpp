@@ -130,6 +130,21 @@ std::string assumptions_text(const Lattice& lattice, const Configuration& of) {
           : std::string("the device catalogue"));
 }
 
+/// What servers compute with; empty: no server.
+std::string cores_text(const Lattice& lattice, const Configuration& of) {
+  const Experiment& experiment = lattice.ways()[of.way].loaded.experiment;
+  std::string hosts;
+  for (const auto& [host, port] : lattice.kept().hosts) {
+    if (experiment.sync.over != sync::Route::server ||
+        std::ranges::find(experiment.placement.servers, host.name) == experiment.placement.servers.end())
+      continue;
+    hosts += fmt::format("{}'{}' {}", hosts.empty() ? "" : ", ", host.name, host.cores);
+  }
+  if (hosts.empty()) return "";
+  return "Cores of servers, as the platform or half of the vCPUs of an offer say: " + hosts +
+         (of.unused_cores.empty() ? "" : "; " + of.unused_cores);
+}
+
 /// Of rows that depend on chance.
 std::string fresh_text(const PlanResult& result) {
   int least = planning::most_draws, most = 1;
@@ -261,6 +276,9 @@ std::vector<std::string> plan_assumptions(const Lattice& lattice, const PlanResu
     all.push_back(fmt::format("Lives that took {:g} times as long as without departures were cut off: never",
                               planning::most_times));
   all.push_back(assumptions_text(lattice, lattice.configurations()[result.lived.front().number]));
+  if (std::string text = cores_text(lattice, lattice.configurations()[result.lived.front().number]);
+      !text.empty())
+    all.push_back(std::move(text));
   if (std::string text = unpriced_text(lattice); !text.empty()) all.push_back(std::move(text));
   return all;
 }
@@ -295,6 +313,7 @@ nlohmann::json plan_document(const Lattice& lattice, const PlanResult& result) {
                     {"round_s", of.round.count()},
                     {"commit_every", of.interval},
                     {"binds", of.binds},
+                    {"unused_cores", of.unused_cores},
                     {"lives", lived.lives},
                     {"time_s", band(figures.time_s)},
                     {"cost", band(figures.cost)},

@@ -72,7 +72,8 @@ void predict(const JobOptions& options) {
   const std::string name = loaded.experiment.name, file = loaded.experiment.platform;
   const platforms::Network of_workers = tandem::network_of_workers(loaded.experiment, platforms);
   const Job job = tandem::make_job(std::move(loaded), options.out, of_workers);
-  const auto found = priced::predict(job, platforms.network(file, priced::hosts_of_prediction(job)));
+  const auto found = priced::predict(
+      job, platforms.network(file, priced::hosts_of_prediction(job), priced::hubs_of_prediction(job)));
   if (wants_json()) return print_document(to_json(found));
   print_prediction(name, found);
 }
@@ -86,8 +87,9 @@ void add_predict(CLI::App& app, int&) {
   command->add_option("EXPERIMENT", options->experiment_file, "Experiment file (YAML)")->required();
   add_override_options(*command, *options);
   command->footer(
-      "Rounds over servers or an all-reduce, and workers that servers answer at once (asp, dc-asgd). Data "
-      "in\n"
+      "Rounds over servers or an all-reduce, of all workers or the first k, with local steps that fill a "
+      "round\n"
+      "(esync), and workers that servers answer at once (asp, dc-asgd, k-batch-sync). Data in\n"
       "memory, links of the platform. `tandem simulate` has no such limits, and also shows departures, "
       "commits\n"
       "and caches.\n\n"

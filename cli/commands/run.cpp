@@ -202,7 +202,8 @@ void note_speed(const Job& job, const std::string& out) {
   if (may_depart || measured.step_time.steps == 0) return;
   try {
     PlatformCache platforms;
-    const auto network = platforms.network(job.spec().experiment.platform, priced::hosts_of_prediction(job));
+    const auto network = platforms.network(job.spec().experiment.platform, priced::hosts_of_prediction(job),
+                                           priced::hubs_of_prediction(job));
     const auto check = priced::check_speed(priced::predict(job, network), measured);
     if (check.is_slow)
       print_warning(check.text);

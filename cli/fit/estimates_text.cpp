@@ -80,10 +80,10 @@ std::vector<std::string> estimates_warnings(const estimates::PositiveFit& fit,
         "with others alike: " +
         unknown + "; they have the values that were given before the fit");
   if (!mixed.empty())
-    warnings.push_back("the rows need these numbers, but hardly separate them from the others: " + mixed +
-                       "; other values of all may suit the rows as well, which the intervals do not show "
-                       "(rows of more workers "
-                       "or models may tell)");
+    warnings.push_back(
+        "the rows need these numbers, but hardly separate them from the others: " + mixed +
+        "; their intervals have all values with which others suit the rows (rows of more workers "
+        "or models may tell)");
   if (determined > 0 && determined >= rows.size())
     warnings.push_back(
         fmt::format("the table has {} rows for {} numbers, so errors and intervals are unknown", rows.size(),

@@ -73,7 +73,8 @@ JobTimes::JobTimes(std::vector<TimedRow> rows, Setting setting, PlatformCache& p
     try {
       const platforms::Network of_workers = tandem::network_of_workers(row.loaded.experiment, platforms);
       const Job job = tandem::make_job(row.loaded, "", of_workers);
-      places_.push_back({platforms.network(row.loaded.experiment.platform, priced::hosts_of_prediction(job)),
+      places_.push_back({platforms.network(row.loaded.experiment.platform, priced::hosts_of_prediction(job),
+                                           priced::hubs_of_prediction(job)),
                          of_workers,
                          {},
                          row.loaded.experiment.workload.has_measured_times()});

@@ -56,12 +56,12 @@ Simulated simulate_priced(LoadedJob loaded, const SimulateOptions& options, cons
   PlatformCache platforms;
   const platforms::Network of_workers = tandem::network_of_workers(loaded.experiment, platforms);
   const Job job = tandem::make_job(loaded, out, of_workers);
-  const platforms::Network network =
-      platforms.network(loaded.experiment.platform, priced::hosts_of_prediction(job));
+  const platforms::Network network = platforms.network(
+      loaded.experiment.platform, priced::hosts_of_prediction(job), priced::hubs_of_prediction(job));
   priced::RoundTimes rounds(loaded.experiment, loaded.platform, network, of_workers);
   const priced::Prediction found = rounds.with_first(job.roster().first_workers().size());
   const priced::JobLife lives(job, {.rounds = found.rounds,
-                                    .in_rounds = found.in_rounds,
+                                    .waits_for_all = found.waits_for_all,
                                     .round = [&](const auto& slots) { return rounds.with(slots).round; },
                                     .work = priced::work_of_rounds(job, found)});
   const priced::Life life = lives.live(loaded.experiment.seed);
@@ -78,7 +78,7 @@ Simulated simulate_priced(LoadedJob loaded, const SimulateOptions& options, cons
   Simulated simulated{
       .info = describe_simulation(job, run, options), .journal = life.journal, .makespan = life.makespan};
   if (life.generations.size() > 1) simulated.info.generations = life.generations;
-  simulated.priced = priced::summary_of(simulated.info, found, lives, life);
+  simulated.priced = priced::summary_of(job, simulated.info, found, lives, life);
   if (options.keep)
     priced::write_priced_results(out, simulated.info, *simulated.priced, life);
   else

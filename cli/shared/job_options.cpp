@@ -76,8 +76,9 @@ const platforms::Description& PlatformCache::platform(const std::string& file) {
                                 : loaded_.emplace(file, platforms::load_platform(file)).first->second;
 }
 
-platforms::Network PlatformCache::network(const std::string& file, const std::vector<std::string>& hosts) {
-  return platforms::load_network(file, hosts);
+platforms::Network PlatformCache::network(const std::string& file, const std::vector<std::string>& hosts,
+                                          const std::vector<std::string>& hubs) {
+  return platforms::load_network(file, hosts, hubs);
 }
 
 namespace {

@@ -53,7 +53,8 @@ void add_record_options(CLI::App& command, JobOptions& options);
 class PlatformCache final : public PlatformReader {
  public:
   const platforms::Description& platform(const std::string& file) override;
-  platforms::Network network(const std::string& file, const std::vector<std::string>& hosts) override;
+  platforms::Network network(const std::string& file, const std::vector<std::string>& hosts,
+                             const std::vector<std::string>& hubs = {}) override;
 
  private:
   std::map<std::string, platforms::Description> loaded_;

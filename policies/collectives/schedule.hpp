@@ -173,6 +173,9 @@ struct LinkCost {
 /// is reduced while the next arrives.
 Seconds price(const MakeSchedule& make, const Groups& groups, std::int64_t elements, Bytes element_size,
               const LinkCost& cost);
+/// The same of the ring where all pieces are equal, without its schedules, whose rounds are as many as the
+/// square of the participants. `message`, `reduce`: of a piece.
+Seconds price_of_ring(int participants, Seconds message, Seconds reduce);
 
 /// The number of each participant in a schedule, and the groups of the numbers.
 struct Arrangement {

@@ -25,6 +25,8 @@ constexpr double least_elasticity = 0.015;
 constexpr double least_own_share = 0.01;
 /// A given value that raises the squared errors by less than this share is not contradicted.
 constexpr double tolerated = 0.1;
+constexpr int profile_iterations = 2;      ///< where the other numbers begin near their best values
+constexpr double farthest_end = 7.0;       ///< of an interval, in logarithms: a factor of 1,000
 constexpr double negligible_error = 0.01;  ///< of a row: no table is taken to be more accurate
 
 double dot(const Vector& a, const Vector& b) {
@@ -159,10 +161,10 @@ class Search {
   }
 
   /// Levenberg's and Marquardt's method.
-  Point descend(Point point) const {
+  Point descend(Point point, int most = most_iterations) const {
     constexpr double longest_step = 1.5, least_gain = 1e-7;
     double damping = 1e-3;
-    for (int iteration = 0; iteration < most_iterations && point.squares > 1e-16; ++iteration) {
+    for (int iteration = 0; iteration < most && point.squares > 1e-16; ++iteration) {
       const auto of = slopes(point);
       bool is_better = false;
       double gain = 0.0;
@@ -237,7 +239,32 @@ class Search {
     return descend(at(logs));
   }
 
-  PositiveFit result(const Point& best, double confidence) const {
+  /// How far the logarithm of a number can be from its best value in one direction, while the others follow
+  /// and the squared errors stay below `most`; infinite: farther than farthest_end. `along`: of all
+  /// logarithms, to first order.
+  double reach(std::size_t number, const Point& best, const Vector& along, double first, double most) {
+    constexpr int halvings = 4;
+    free_[number] = false;
+    const auto holds = [&](double distance) {
+      Vector logs = best.logs;
+      for (std::size_t i = 0; i < logs.size(); ++i) logs[i] += along[i] * distance;
+      return descend(at(logs), profile_iterations).squares <= most;
+    };
+    double within = 0.0, beyond = std::max(first, difference);
+    while (beyond < farthest_end && holds(beyond)) {
+      within = beyond;
+      beyond *= 2;
+    }
+    if (beyond >= farthest_end) beyond = std::numeric_limits<double>::infinity();
+    for (int i = 0; i < halvings && std::isfinite(beyond); ++i) {
+      const double middle = (within + beyond) / 2;
+      (holds(middle) ? within : beyond) = middle;
+    }
+    free_[number] = true;
+    return beyond;
+  }
+
+  PositiveFit result(const Point& best, double confidence) {
     const auto of = slopes(best);
     std::vector<std::size_t> moved;
     std::vector<Vector> matrix;
@@ -256,12 +283,26 @@ class Search {
       fit.numbers.push_back(
           {numbers_[i].name, is_given ? 0.0 : value, std::nan(""), std::nan(""), free_[i], needed_[i]});
     }
-    for (std::size_t a = 0; a < moved.size() && covariance && spare > 0.0; ++a) {
-      const double t = boost::math::quantile(boost::math::students_t(spare), 0.5 + confidence / 2);
-      const double half = t * std::sqrt(best.squares / spare * std::max(0.0, (*covariance)[a][a]));
+    for (std::size_t a = 0; a < moved.size() && spare > 0.0; ++a) {
       FitEstimate& number = fit.numbers[moved[a]];
-      number.lower = number.value * std::exp(-half);
-      number.upper = number.value * std::exp(half);
+      if (!covariance && !number.is_mixed) continue;
+      const double t = boost::math::quantile(boost::math::students_t(spare), 0.5 + confidence / 2);
+      // By slopes. They say little of other mixtures that suit the rows.
+      const double half =
+          covariance ? t * std::sqrt(best.squares / spare * std::max(0.0, (*covariance)[a][a])) : 0.0;
+      double below = half, above = half;
+      if (number.is_mixed) {
+        const double most = best.squares + std::max(best.squares, negligible()) * t * t / spare;
+        Vector along(numbers_.size(), 0.0);
+        along[moved[a]] = 1.0;
+        for (std::size_t b = 0; b < moved.size() && covariance; ++b)
+          along[moved[b]] = (*covariance)[a][b] / (*covariance)[a][a];
+        above = reach(moved[a], best, along, half, most);
+        for (double& of : along) of = -of;
+        below = reach(moved[a], best, along, half, most);
+      }
+      number.lower = number.value * std::exp(-below);
+      number.upper = number.value * std::exp(above);
     }
     for (std::size_t row = 0; row < measured_s_.size(); ++row)
       fit.predicted_s.push_back(measured_s_[row] * std::exp(best.residuals[row]));

@@ -2,7 +2,8 @@
 // without the numbers that the table does not determine, with intervals, and with the rows that stay far off.
 // Pure.
 // Sources: Marquardt: An algorithm for least-squares estimation of nonlinear parameters. SIAM 11(2), 1963;
-// Belsley, Kuh, Welsch: Regression diagnostics. Wiley 1980 (collinear columns).
+// Belsley, Kuh, Welsch: Regression diagnostics. Wiley 1980 (collinear columns);
+// Bates, Watts: Nonlinear regression analysis and its applications. Wiley 1988, chapter 6 (profiles).
 #pragma once
 
 #include <cstddef>
@@ -22,10 +23,13 @@ struct FitNumber {
 struct FitEstimate {
   std::string name;
   double value;
-  double lower, upper;  ///< of the interval; not finite without more rows than numbers
-  bool is_determined;   ///< by the table; else `value` is the given one
-  /// The rows hardly separate it from the others, but contradict its given value: other values may suit them
-  /// as well, which the interval does not show.
+  /// Of the interval; not finite without more rows than numbers. 0 and infinite where a number that is mixed
+  /// with others has no bound.
+  double lower, upper;
+  bool is_determined;  ///< by the table; else `value` is the given one
+  /// The rows hardly separate it from the others, but contradict its given value. Its interval has all values
+  /// with which some values of the others suit the rows (profile likelihood), which are taken to have errors
+  /// of 1 % at least.
   bool is_mixed = false;
 };
 

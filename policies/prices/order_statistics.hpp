@@ -1,8 +1,10 @@
-// The time of the slowest of many workers that draw their times independently. Workers of one class have one
-// distribution, so the cost does not depend on their number. Source: David, Nagaraja: Order Statistics.
-// Wiley 2003, chapter 3.
+// The time by which all, or some, of many workers are done that draw their times independently. Workers of
+// one class have one distribution, so the cost does not depend on their number. Sources: David, Nagaraja:
+// Order Statistics. Wiley 2003, chapter 3; Volkova: A refinement of the central limit theorem for sums of
+// independent random indicators. Theory of Probability and its Applications 40(4), 1996.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -48,5 +50,9 @@ struct SpreadClass {
 
 /// Mean of the time by which all workers are done. Relative error below 1e-9. Pre: at least one worker.
 Seconds mean_of_slowest(std::span<const SpreadClass> classes);
+/// Mean of the time by which so many workers are done. Exact, but for rounding, for one class, for times
+/// without spread, and where few workers are left or done; otherwise their number is taken as normal, with
+/// its skewness. Pre: 1 <= done <= the number of workers.
+Seconds mean_of_first(std::span<const SpreadClass> classes, std::int64_t done);
 
 }  // namespace tandem::prices

@@ -10,12 +10,13 @@ const Catalog<Factory>& catalog() {
   return table;
 }
 
-bool asks_for_prices(const std::string& name) {
+bool asks_for_prices(const std::string& name, const Options& options) {
+  if (name == "diversify") return options.real("enough") > 0.0;
   return name == "cheapest" || name == "work-per-dollar" || name == "expected-value";
 }
 
-bool asks_for_machines(const std::string& name) {
-  return asks_for_prices(name) || name == "mixture" || name == "deadline";
+bool asks_for_machines(const std::string& name, const Options& options) {
+  return asks_for_prices(name, options) || name == "mixture" || name == "deadline";
 }
 
 }  // namespace tandem::provisioning

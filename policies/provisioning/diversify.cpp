@@ -2,7 +2,8 @@
 // with the fewest machines, so that one burst takes as few as possible. With a number of machines that have
 // to stay alive: where that is most probable, if each dies alone, and bursts come to each zone alike and take
 // each of its machines with one probability (lifetime model `shocks`). As many as there are stay alive most
-// probably together, fewer of them apart.
+// probably together, fewer of them apart. With a probability that is enough: where a machine costs least, of
+// those with which it is reached; where it is reached nowhere, most probably.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -40,14 +41,23 @@ class Diversify final : public Policy {
         least_(setting.options.integer("alive")),
         dies_alone_(setting.options.real("dies")),
         bursts_(setting.options.real("bursts")),
-        taken_(setting.options.real("taken")) {}
+        taken_(setting.options.real("taken")),
+        enough_(setting.options.real("enough")) {
+    if (enough_ > 0.0 && least_ == 0)
+      throw OptionError("diversify", "alive", "a number of machines above 0, with enough", least_);
+  }
 
   double cost(std::size_t slot, Seconds) const override {
     std::vector<int> machines(zone_count(), 0);
     for (std::size_t other = 0; other < slot_count(); ++other)
       if (is_present(other) || is_requested(other)) ++machines[zone(other)];
     const int in_zone = machines[zone(slot)]++;
-    return least_ == 0 ? in_zone : fewer_alive(std::move(machines));
+    if (least_ == 0) return in_zone;
+    const double fewer = fewer_alive(std::move(machines));
+    constexpr double rounding = 1e-12;
+    if (enough_ == 0.0 || 1.0 - fewer < enough_ - rounding) return fewer;
+    // Before those that are not enough, by price.
+    return -1.0 / (1.0 + machine(slot).price_per_hour);
   }
 
  private:
@@ -81,6 +91,7 @@ class Diversify final : public Policy {
   double dies_alone_;
   double bursts_;
   double taken_;
+  double enough_;
 };
 
 OptionSpec probability(const std::string& name, const std::string& summary, double value) {
@@ -92,10 +103,13 @@ OptionSpec probability(const std::string& name, const std::string& summary, doub
 Entry diversify() {
   return {
       .name = "diversify",
-      .summary = "in the zone with the fewest machines, or where most probably `alive` machines stay alive",
+      .summary =
+          "in the zone with the fewest machines, or where most probably `alive` machines stay alive, or "
+          "where "
+          "that is probable enough and a machine costs least",
       .paper =
           "Harlap, Chung, Tumanov, Ganger, Gibbons: Tributary: spot-dancing for elastic services with "
-          "latency SLOs. ATC 2018; without prices",
+          "latency SLOs. ATC 2018; one machine at a time",
       .options = {{.name = "alive",
                    .summary = "machines that have to stay alive; 0: the fewest in each zone",
                    .default_value = std::int64_t{0},
@@ -107,7 +121,10 @@ Entry diversify() {
                    .default_value = 0.1,
                    .minimum = 0.0,
                    .maximum = 20.0},
-                  probability("taken", "probability with which a burst takes a machine of its zone", 1.0)},
+                  probability("taken", "probability with which a burst takes a machine of its zone", 1.0),
+                  probability("enough",
+                              "probability of `alive` machines from which on prices decide; 0: they never do",
+                              0.0)},
       .make = make_policy<Diversify>};
 }
 

@@ -82,7 +82,7 @@ class Policy {
 using Factory = std::unique_ptr<Policy> (*)(const Setting&);
 const Catalog<Factory>& catalog();
 /// The policy reads Setting::machines; their prices.
-bool asks_for_machines(const std::string& name);
-bool asks_for_prices(const std::string& name);
+bool asks_for_machines(const std::string& name, const Options& options);
+bool asks_for_prices(const std::string& name, const Options& options);
 
 }  // namespace tandem::provisioning

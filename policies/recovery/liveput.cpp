@@ -73,6 +73,7 @@ class Liveput final : public SlotPolicy {
       : SlotPolicy(setting, cooldown_rules(setting.options)),
         throughput_(setting.options),
         survival_(setting.survival),
+        machines_(setting.machines),
         replaces_(setting.options.boolean("replace")),
         since_(static_cast<std::size_t>(setting.slots)) {}
 
@@ -125,6 +126,7 @@ class Liveput final : public SlotPolicy {
       bool comes_later;
       bool warned;
       double dies;
+      std::size_t number;
       std::size_t slot;
       auto operator<=>(const Machine&) const = default;
     };
@@ -132,23 +134,31 @@ class Liveput final : public SlotPolicy {
     for (std::size_t slot = 0; slot < slots().size(); ++slot)
       if (slots()[slot].is_occupied())
         machines.push_back({members_first && slots()[slot].state != SlotState::member, slots()[slot].warned,
-                            1.0 - survives(slot, throughput_.horizon_s(), now), slot});
+                            1.0 - survives(slot, throughput_.horizon_s(), now), machine_of(slot), slot});
     std::ranges::sort(machines);
     std::vector<std::size_t> order;
     for (const Machine& machine : machines) order.push_back(machine.slot);
     return order;
   }
 
-  /// One more member.
-  void add(std::vector<double>& all_live, std::size_t slot, Seconds now) const {
+  /// Slots with the same number depart together.
+  std::size_t machine_of(std::size_t slot) const {
+    if (machines_.empty() || machines_[slot].machine < 0) return slot;
+    return static_cast<std::size_t>(machines_[slot].machine);
+  }
+  /// The member number `index`. Members of one machine have one life.
+  void add(std::vector<double>& all_live, const std::vector<std::size_t>& order, std::size_t index,
+           Seconds now) const {
+    const auto begin = order.begin(), added = begin + static_cast<std::ptrdiff_t>(index);
+    const std::size_t machine = machine_of(*added);
+    if (std::any_of(begin, added, [&](std::size_t slot) { return machine_of(slot) == machine; })) return;
     for (int i = 0; i <= Throughput::intervals; ++i)
-      all_live[static_cast<std::size_t>(i)] *= survives(slot, throughput_.time_s(i), now);
+      all_live[static_cast<std::size_t>(i)] *= survives(*added, throughput_.time_s(i), now);
   }
   /// Of the first ones.
-  std::vector<double> all_live(const std::vector<std::size_t>& machines, std::size_t count,
-                               Seconds now) const {
+  std::vector<double> all_live(const std::vector<std::size_t>& order, std::size_t count, Seconds now) const {
     std::vector<double> all(Throughput::intervals + 1, 1.0);
-    for (std::size_t i = 0; i < count; ++i) add(all, machines[i], now);
+    for (std::size_t i = 0; i < count; ++i) add(all, order, i, now);
     return all;
   }
 
@@ -168,7 +178,7 @@ class Liveput final : public SlotPolicy {
     double best_value = throughput_.expected(fewest, throughput_.outlook(live));
     for (std::size_t count = fewest + 1; count <= most(machines); ++count) {
       if (is_warned(machines, count - 1)) break;
-      add(live, machines[count - 1], now);
+      add(live, machines, count - 1, now);
       const double value = throughput_.expected(count, throughput_.outlook(live));
       if (value <= best_value * (1.0 + tolerance)) continue;
       best = count;
@@ -185,7 +195,7 @@ class Liveput final : public SlotPolicy {
     const double lost = throughput_.lost_with(members);
     for (std::size_t count = members + 1; count <= most(machines); ++count) {
       if (is_warned(machines, count - 1)) break;
-      add(live, machines[count - 1], now);
+      add(live, machines, count - 1, now);
       const double value = throughput_.expected(count, throughput_.outlook(live), lost);
       if (value <= best_value * (1.0 + tolerance)) continue;
       best = count;
@@ -197,6 +207,7 @@ class Liveput final : public SlotPolicy {
   static constexpr double tolerance = 1e-9;
   Throughput throughput_;
   std::function<double(Seconds)> survival_;
+  std::vector<SlotMachine> machines_;  ///< by slot; empty: each slot has its own
   bool replaces_;
   bool has_begun_ = false;
   std::vector<Seconds> since_;  ///< by slot: when its machine came up

@@ -253,6 +253,12 @@ struct Membership {
 /// round on; ...".
 std::string to_text(const Membership& membership);
 
+/// The work of a worker in rounds that all finish together.
+struct WorkerPace {
+  Seconds step;      ///< of a local step
+  Seconds exchange;  ///< from the end of its last step until its push has arrived
+};
+
 struct Factory {
   Payload payload;            ///< what workers exchange
   std::vector<Route> routes;  ///< the routes it can use
@@ -269,8 +275,14 @@ struct Factory {
   /// worker that joins during a round misses its update: if its first push is dropped, it needs the whole
   /// model.
   bool lockstep = false;
-  /// The server answers every push at once, with the model: no worker waits for another.
+  /// The server answers every push at once: no worker waits for another.
   bool is_free_running = false;
+  /// Gradients of one model that make an update, and end a round unless it is free running; those of older
+  /// models are dropped. Null: every push counts.
+  std::int64_t (*quorum)(const Setting&) = nullptr;
+  /// Local steps of a round when durations do not vary, while the slowest worker sets the pace; null:
+  /// otherwise.
+  int (*steady_steps)(const Options&, const WorkerPace& own, const WorkerPace& slowest) = nullptr;
   bool varies_batch = false;  ///< a reply may change the batch size of its worker
   bool uses_losses = false;   ///< decides by the losses of steps
   bool uses_done = false;     ///< decides by Push::done; shards agree on it unless time limits the job

@@ -16,6 +16,7 @@ struct SlotMachine {
   double price_per_hour = 0.0;  ///< dollars; 0: not stated
   double speed = 1.0;           ///< of its work, relative to the first slot's
   bool stays = false;           ///< it never departs
+  int machine = -1;             ///< its number: slots with the same one depart together; -1: it has its own
   bool operator==(const SlotMachine&) const = default;
 };
 

@@ -146,6 +146,41 @@ TEST_F(Plan, TheWrittenFilesRunAndCostAsForetold) {
   }
 }
 
+/// Of four workers, a server that has the time of a message of 100 ms for each push and each reply does two
+/// at a time with two cores: its work of a round is shorter by two pushes and two replies, and by one more of
+/// each with four. Eight vCPUs of its offer are four cores.
+TEST_F(Plan, CoresOfAServerShortenARoundAsByHand) {
+  line_.write("machines.csv",
+              "provider,region,instance,device,count,vcpus,kind,price_per_hour,currency,source,date\n"
+              "made,here,store,xeon-e5-2650-v4,1,8,on-demand,0.2,USD,made,2026-11-01\n");
+  const std::string platform = read("lab.xml"), server = "<host id='server' speed='1Gf'";
+  const auto round_s = [&](const std::string& cores, const std::string& properties) {
+    std::string with = platform;
+    with.replace(with.find(server), server.size() + 1, server + cores + ">" + properties);
+    line_.write("cores.xml", with);
+    plan(
+        ": one on-demand' --max-machines 4 --set platform=cores.xml --set transience.lifetime=never "
+        "--set 'transience.options={}'");
+    const std::string begin = "made/here/one/on-demand,4,", table = read("out/table.csv");
+    const std::size_t row = table.find(begin);
+    if (row == std::string::npos) return 0.0;
+    // Columns: offer, machines, way, rounds, round_s.
+    std::size_t at = row + begin.size();
+    for (int skipped = 0; skipped < 2; ++skipped) at = table.find(',', at) + 1;
+    return std::stod(table.substr(at));
+  };
+  const std::string law =
+      "<prop id='device' value='xeon-e5-2650-v4'/><prop id='tandem:server_message' value='100ms'/><prop "
+      "id='tandem:server_parallel' value='4'/>";
+  const double one = round_s(" core='1'", law), two = round_s(" core='2'", law),
+               four = round_s(" core='4'", law);
+  EXPECT_NEAR(one - two, 2 * 0.2, 1e-6);
+  EXPECT_NEAR(two - four, 1 * 0.2, 1e-6);
+  EXPECT_THAT(read("out/front.html"), HasSubstr("Cores of servers, as the platform"));
+  const std::string offer = "<prop id='offer' value='machines.csv: store'/>";
+  EXPECT_NEAR(round_s("", law + offer), four, 1e-6);
+}
+
 /// One machine that lives T, starts again after S, and commits every c rounds, which take no time: it keeps
 /// k = floor(T / (c r)) c rounds of a life, and the last life does the rest. Begun seconds of each stay are
 /// paid, at least ten. A machine of two devices has one life, and one price.

@@ -108,9 +108,12 @@ TEST(Neighbours, OfTooManyHostsAreNotComputed) {
   const TemporaryFile file(cluster_xml(300));
   Names hosts;
   for (int i = 0; i < 300; ++i) hosts.push_back("n-" + std::to_string(i));
-  const auto network = load_network(file.path(), hosts);
+  const auto network = load_network(file.path(), hosts, {"n-7"});
   EXPECT_TRUE(network.known());
   EXPECT_TRUE(network.routes.empty());
+  // All of the hub, in both directions; they share its link.
+  ASSERT_EQ(network.of_hubs.size(), 2U * 299);
+  EXPECT_EQ(network.of_hubs.at({3, 7}).channels.back(), network.of_hubs.at({250, 7}).channels.back());
   EXPECT_TRUE(network.orders.empty());
   EXPECT_DOUBLE_EQ(network.typical.latency.count(), 2e-6);
   EXPECT_EQ(network.typical.bandwidth.count(), 1e9);

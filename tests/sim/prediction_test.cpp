@@ -27,14 +27,18 @@ struct Case {
   std::string costs = "";   ///< properties of that host
   std::string binds = "";   ///< what limits, if that is checked
   std::string unused = "";  ///< cores, in words, if `binds` is given
+  int rounds = 10;
 };
+/// Of a job whose last steps are of no round.
+Case in_long_job(Case of) {
+  of.rounds = 100;
+  return of;
+}
 void PrintTo(const Case& value, std::ostream* out) { *out << value.name; }
 
 /// ResNet-18 on GPUs behind links of 1 GB/s: computing and exchanges take about as long.
 class Predictions : public ::testing::TestWithParam<Case> {
  protected:
-  static constexpr int rounds = 10;
-
   std::string platform() const {
     std::string body = testing::TemporaryPlatform::star(GetParam().workers + 2, 1e9, 1e-4, "HOST");
     for (int host = 0; body.find("HOST") != std::string::npos; ++host) {
@@ -55,7 +59,7 @@ class Predictions : public ::testing::TestWithParam<Case> {
     made.workload.dataset = "synthetic-imagenet";
     made.workload.batch = 32;
     made.checkpoint.at_end = false;
-    made.stop.rounds = rounds;
+    made.stop.rounds = GetParam().rounds;
     for (int worker = 0; worker < GetParam().workers; ++worker)
       made.placement.workers.push_back(fmt::format("host-{}", worker + 2));
     made.placement.servers = {"host-0"};
@@ -75,6 +79,7 @@ TEST_P(Predictions, AreThoseOfTheSimulation) {
   const auto found =
       priced::predict(job, platforms::load_network(file.path(), priced::hosts_of_prediction(job)));
   const sim::JobRun run = sim::simulate_job(job, {.network = of_workers});
+  const int rounds = GetParam().rounds;
   EXPECT_EQ(found.rounds, rounds);
   EXPECT_NEAR(found.makespan.count(), run.makespan.count(), GetParam().within * run.makespan.count());
   EXPECT_LE(found.fastest.count() * rounds, 1.02 * run.makespan.count());
@@ -105,6 +110,17 @@ constexpr const char* two_threads =
     "<prop id='tandem:server_message' value='20ms'/><prop id='tandem:server_parallel' value='2'/>";
 void after_backward(Experiment& experiment) { experiment.sync.overlap = OverlapMode::none; }
 void asp(Experiment& experiment) { experiment.sync.algorithm = "asp"; }
+std::function<void(Experiment&)> with_quorum(const std::string& algorithm, std::int64_t k) {
+  return [=](Experiment& experiment) {
+    experiment.sync.algorithm = algorithm;
+    experiment.sync.options = {{"k", k}};
+  };
+}
+/// Two steps of the slow workers take as long as three of the fast ones.
+void esync(Experiment& experiment) {
+  experiment.sync.algorithm = "esync";
+  experiment.sync.options = {{"slowest_steps", std::int64_t{2}}};
+}
 void varied(Experiment& experiment) {
   experiment.physics.noise = NoiseSource::spread;
   experiment.physics.spread = 0.1;
@@ -115,6 +131,16 @@ std::function<void(Experiment&)> summed_by(const std::string& collective) {
     experiment.sync.collective = collective;
   };
 }
+/// Late steps stop, so all workers begin each round together.
+void varied_with_cancel(Experiment& experiment) {
+  with_quorum("k-sync", 6)(experiment);
+  experiment.sync.options["cancel"] = true;
+  varied(experiment);
+}
+void esync_over_ring(Experiment& experiment) {
+  summed_by("ring")(experiment);
+  esync(experiment);
+}
 void local_sgd(Experiment& experiment) {
   summed_by("ring")(experiment);
   experiment.sync.algorithm = "local-sgd";
@@ -123,27 +149,31 @@ void local_sgd(Experiment& experiment) {
 
 INSTANTIATE_TEST_SUITE_P(
     Jobs, Predictions,
-    ::testing::Values(Case{"bsp_2", 2, 0.02, bsp}, Case{"bsp_8", 8, 0.02, bsp},
-                      Case{"bsp_8_two_servers", 8, 0.02, two_servers},
-                      Case{"bsp_8_after_backward", 8, 0.02, after_backward},
-                      Case{"bsp_6_unequal", 6, 0.02, bsp, true}, Case{"bsp_8_varied", 8, 0.05, varied},
-                      Case{"ring_2", 2, 0.02, summed_by("ring")}, Case{"ring_8", 8, 0.02, summed_by("ring")},
-                      Case{"ring_6_unequal", 6, 0.02, summed_by("ring"), true},
-                      Case{"halving_doubling_8", 8, 0.02, summed_by("halving-doubling")},
-                      Case{"double_tree_8", 8, 0.3, summed_by("double-tree")},
-                      Case{"native_8", 8, 0.02, summed_by("native")}, Case{"local_sgd_8", 8, 0.02, local_sgd},
-                      Case{"two_servers_one_core", 4, 0.02, two_on_one_host, false, 1, slow_server,
-                           "the work of the servers ('host-0': 2 servers, 1 core)"},
-                      Case{"two_servers_two_cores", 4, 0.05, two_on_one_host, false, 2, slow_server,
-                           "the work of the servers ('host-0': 2 servers, 2 cores)"},
-                      Case{"bsp_4_two_threads", 4, 0.1, small, false, 2, two_threads,
-                           "the work of the servers ('host-0': 1 server with 2 threads, 2 cores)"},
-                      Case{"bsp_4_one_of_four_cores", 4, 0.05, small, false, 4, slow_server,
-                           "the work of the servers",
-                           "the server on 'host-0' can use 1 of its 4 cores: one per thread "
-                           "(tandem:server_parallel)"},
-                      Case{"asp_6_two_threads", 6, 0.1, small_asp, false, 2, two_threads},
-                      Case{"asp_2", 2, 0.15, asp}, Case{"asp_12", 12, 0.4, asp}),
+    ::testing::Values(
+        Case{"bsp_2", 2, 0.02, bsp}, Case{"bsp_8", 8, 0.02, bsp},
+        Case{"bsp_8_two_servers", 8, 0.02, two_servers},
+        Case{"bsp_8_after_backward", 8, 0.02, after_backward}, Case{"bsp_6_unequal", 6, 0.02, bsp, true},
+        Case{"bsp_8_varied", 8, 0.05, varied}, Case{"ring_2", 2, 0.02, summed_by("ring")},
+        Case{"ring_8", 8, 0.02, summed_by("ring")}, Case{"ring_6_unequal", 6, 0.02, summed_by("ring"), true},
+        Case{"halving_doubling_8", 8, 0.02, summed_by("halving-doubling")},
+        Case{"double_tree_8", 8, 0.3, summed_by("double-tree")},
+        Case{"native_8", 8, 0.02, summed_by("native")}, Case{"local_sgd_8", 8, 0.02, local_sgd},
+        Case{"two_servers_one_core", 4, 0.02, two_on_one_host, false, 1, slow_server,
+             "the work of the servers ('host-0': 2 servers, 1 core)"},
+        Case{"two_servers_two_cores", 4, 0.05, two_on_one_host, false, 2, slow_server,
+             "the work of the servers ('host-0': 2 servers, 2 cores)"},
+        Case{"bsp_4_two_threads", 4, 0.1, small, false, 2, two_threads,
+             "the work of the servers ('host-0': 1 server with 2 threads, 2 cores)"},
+        Case{"bsp_4_one_of_four_cores", 4, 0.05, small, false, 4, slow_server, "the work of the servers",
+             "the server on 'host-0' can use 1 of its 4 cores: one per thread "
+             "(tandem:server_parallel)"},
+        Case{"asp_6_two_threads", 6, 0.1, small_asp, false, 2, two_threads}, Case{"asp_2", 2, 0.15, asp},
+        Case{"asp_12", 12, 0.4, asp}, in_long_job({"k_sync_8", 8, 0.05, with_quorum("k-sync", 6)}),
+        in_long_job({"k_sync_6_unequal", 6, 0.1, with_quorum("k-sync", 3), true}),
+        in_long_job({"k_sync_8_varied", 8, 0.1, varied_with_cancel}),
+        Case{"k_batch_sync_12", 12, 0.4, with_quorum("k-batch-sync", 24)},
+        in_long_job({"esync_6_unequal", 6, 0.1, esync, true}),
+        in_long_job({"esync_6_unequal_ring", 6, 0.02, esync_over_ring, true})),
     [](const auto& info) { return info.param.name; });
 
 // ---- Transfers that share a link ----
@@ -239,7 +269,7 @@ class Lives : public ::testing::Test {
 TEST_F(Lives, InPlaceTheOthersContinue) {
   const priced::LifeSetting steps{
       .rounds = 1000,
-      .in_rounds = false,
+      .waits_for_all = false,
       .round = [](const std::vector<int>& slots) { return Seconds(1.0 / static_cast<double>(slots.size())); },
       .work = {}};
   made_.sync.algorithm = "asp";

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <ostream>
 
 #include "tests/sim/training.hpp"
@@ -230,6 +231,20 @@ TEST_F(StatedServers, WorkOnSeveralPushesAtTheSameTime) {
     EXPECT_NEAR(makespan(experiment, "", "one core"), one, 1e-9) << algorithm;
     platform_.clear();
   }
+}
+
+/// One worker: 400 pushes and replies of 20 ms in the mean, whose standard deviation is half of that.
+TEST_F(StatedServers, TakeTimesThatVary) {
+  const Costs costs{.name = "message", .message_s = 20e-3};
+  Experiment experiment = modelled(1, "asp");
+  experiment.stop.rounds = 400;
+  const std::string varied = costs.properties() + "<prop id='tandem:server_variation' value='0.5'/>";
+  const double same = makespan(experiment, costs.properties(), "same"),
+               one = makespan(experiment, varied, "one");
+  constexpr double service_s = 400 * 2 * 20e-3;
+  EXPECT_NEAR(one - same, 0.0, 4 * 0.5 / std::sqrt(800.0) * service_s);
+  EXPECT_GT(std::abs(one - same), 1e-3);
+  EXPECT_EQ(makespan(experiment, varied, "again"), one);
 }
 
 /// A worker, and a coordinator of an all-reduce, have no such costs on the same host.

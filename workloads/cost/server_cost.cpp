@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <string_view>
+#include <utility>
 
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/options.hpp"
@@ -20,6 +21,7 @@ constexpr const char* tensor_property = "tandem:server_tensor";
 constexpr const char* push_rate_property = "tandem:server_push_rate";
 constexpr const char* reply_rate_property = "tandem:server_reply_rate";
 constexpr const char* parallel_property = "tandem:server_parallel";
+constexpr const char* variation_property = "tandem:server_variation";
 constexpr int most_parallel = 4096;
 
 [[noreturn]] void refuse(const std::string& place, const std::string& property, const std::string& expected,
@@ -58,6 +60,14 @@ int number_from(const std::string& place, const std::string& property, const std
   return number;
 }
 
+double share_from(const std::string& place, const std::string& property, const std::string& text) {
+  double share = 0.0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), share);
+  if (error != std::errc() || rest != text.data() + text.size() || !(share >= 0.0 && share <= 1.0))
+    refuse(place, property, "a number from 0 to 1", text);
+  return share;
+}
+
 }  // namespace
 
 Seconds ServerCost::time_of(const Work& work) const {
@@ -84,14 +94,18 @@ std::optional<ServerCost> stated_server_cost(const platforms::Host& host, const 
       cost->reply_rate = rate_from(place, name, text);
     else if (name == parallel_property)
       cost->parallel = std::min(number_from(place, name, text), std::max(1, host.cores));
+    else if (name == variation_property)
+      cost->variation = share_from(place, name, text);
     else
       refuse_name(place, name);
   }
-  if (const auto parallel = host.properties.find(parallel_property);
-      parallel != host.properties.end() && *cost == ServerCost{.parallel = cost->parallel})
-    refuse(file + ": host '" + host.name + "'", parallel_property,
-           "costs of the server besides it, because this program's own server has one thread",
-           parallel->second);
+  if (!cost || *cost != ServerCost{.parallel = cost->parallel, .variation = cost->variation}) return cost;
+  for (const auto& [name, because] :
+       {std::pair(parallel_property, "because this program's own server has one thread"),
+        {variation_property, "which vary"}})
+    if (const auto alone = host.properties.find(name); alone != host.properties.end())
+      refuse(file + ": host '" + host.name + "'", name,
+             std::string("costs of the server besides it, ") + because, alone->second);
   return cost;
 }
 
@@ -107,13 +121,16 @@ std::map<std::string, std::string> server_properties(const ServerCost& cost, boo
   if (cost.push_rate) properties[push_rate_property] = rate_text(*cost.push_rate);
   if (cost.reply_rate) properties[reply_rate_property] = rate_text(*cost.reply_rate);
   if (cost.parallel > 1) properties[parallel_property] = std::to_string(cost.parallel);
+  if (cost.variation > 0.0)
+    properties[variation_property] =
+        rounded ? fmt::format("{:.5g}", cost.variation) : fmt::format("{}", cost.variation);
   if (cost.message > Seconds(0) || properties.empty()) properties[message_property] = time_text(cost.message);
   return properties;
 }
 
 std::vector<std::string> server_property_names() {
   std::vector<std::string> names = server_cost_names();
-  names.emplace_back(parallel_property);
+  names.insert(names.end(), {parallel_property, variation_property});
   return names;
 }
 

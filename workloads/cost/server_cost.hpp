@@ -20,6 +20,8 @@ struct ServerCost {
   std::optional<BytesPerSecond> push_rate = {};   ///< none: bytes of pushes take no time
   std::optional<BytesPerSecond> reply_rate = {};  ///< none: bytes of replies take no time
   int parallel = 1;                               ///< pushes and replies at the same time, on a core each
+  /// Coefficient of variation of each of these times in a simulation, about their mean.
+  double variation = 0.0;
 
   bool operator==(const ServerCost&) const = default;
   /// Time of a push or a reply, on one core; 0 for other work.
@@ -27,9 +29,10 @@ struct ServerCost {
 };
 
 /// The costs in the host's properties tandem:server_message, tandem:server_tensor (times),
-/// tandem:server_push_rate and tandem:server_reply_rate (bytes per second), and tandem:server_parallel; none
-/// without any of them. The host's cores limit the last one. `file`: for messages. Errors: ConfigError with
-/// file, host and property for other values, and for other properties tandem:server_*.
+/// tandem:server_push_rate and tandem:server_reply_rate (bytes per second), tandem:server_parallel and
+/// tandem:server_variation; none without any of them. The host's cores limit the last one. `file`: for
+/// messages. Errors: ConfigError with file, host and property for other values, and for other properties
+/// tandem:server_*.
 std::optional<ServerCost> stated_server_cost(const platforms::Host& host, const std::string& file);
 
 /// The properties that state it, without those that are 0, absent or the default; at least one of them. They
@@ -37,7 +40,7 @@ std::optional<ServerCost> stated_server_cost(const platforms::Host& host, const 
 std::map<std::string, std::string> server_properties(const ServerCost& cost, bool rounded = false);
 /// All properties that stated_server_cost() reads.
 std::vector<std::string> server_property_names();
-/// Those of costs, without tandem:server_parallel.
+/// Those of costs, without tandem:server_parallel and tandem:server_variation.
 std::vector<std::string> server_cost_names();
 
 }  // namespace tandem

@@ -271,6 +271,7 @@ bool Lattice::add(const platforms::Offer& offer, int machines, std::size_t way, 
     made.rounds = static_cast<std::int64_t>(
         std::ceil(static_cast<double>(samples) / (found.samples_per_s * found.round.count()) - 1e-9));
     made.binds = found.limits.front().name;
+    made.unused_cores = found.unused_cores;
     if (found.limits.size() > 1) {
       made.next = found.limits[1].name;
       made.next_share = found.limits[0].rounds_per_s / found.limits[1].rounds_per_s;

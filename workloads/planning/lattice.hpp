@@ -31,6 +31,7 @@ struct Configuration {
   std::int64_t interval = 0;     ///< rounds between commits; 0: as the experiment says; above `rounds`: none
   Seconds round{};               ///< with all workers
   std::string binds{}, next{};   ///< what limits a round
+  std::string unused_cores{};    ///< as Prediction::unused_cores
   double next_share = 0.0;       ///< of the next limit: how busy it is while the first one binds
   Outcome expected{};            ///< an estimate, to choose which ones are lived through
   bool ends = true;              ///< by the estimate, before lives are cut off (most_times)

@@ -13,7 +13,7 @@ namespace {
 priced::LifeSetting life_setting(const Job& job, priced::RoundTimes& rounds, std::int64_t count) {
   const priced::Prediction& all = rounds.with_first(job.roster().first_workers().size());
   return {.rounds = count,
-          .in_rounds = all.in_rounds,
+          .waits_for_all = all.waits_for_all,
           .round = [&rounds](const std::vector<int>& slots) { return rounds.with(slots).round; },
           .work = priced::work_of_rounds(job, all),
           .most_times = most_times};

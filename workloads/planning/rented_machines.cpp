@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
 #include <utility>
 
@@ -51,6 +52,13 @@ platforms::Host rented_host(const platforms::Offer& offer, const std::string& na
   return host;
 }
 
+/// Two vCPUs are the threads of one core. Without attribute `core` in the platform.
+void take_cores_of_offer(platforms::Host& host) {
+  const auto vcpus = host.properties.find("tandem:vcpus");
+  if (host.cores == 1 && vcpus != host.properties.end())
+    host.cores = std::max(1, std::atoi(vcpus->second.c_str()) / 2);
+}
+
 std::string machine_name(int machine) { return fmt::format("machine-{}", machine + 1); }
 std::string host_name(const platforms::Offer& offer, int machine, int device) {
   return offer.count == 1 ? machine_name(machine) : fmt::format("{}-{}", machine_name(machine), device + 1);
@@ -85,8 +93,10 @@ KeptMachines kept_machines(const std::vector<const LoadedJob*>& ways, PlatformRe
         continue;
       hosts.push_back(rank.host);
       kept.hosts.push_back({first.platform.host(rank.host), {}});
+      platforms::Host& host = kept.hosts.back().host;
+      take_cores_of_offer(host);
       // The file states what the offer says; its name would be looked up again.
-      kept.hosts.back().host.properties.erase("offer");
+      host.properties.erase("offer");
     }
   }
   const platforms::Network network = platforms.network(first.experiment.platform, hosts);

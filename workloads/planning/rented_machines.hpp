@@ -21,9 +21,10 @@ struct KeptMachines {
     platforms::Host host;
     Port port;
   };
-  std::vector<Kept> hosts;             ///< of ranks other than workers: their price is part of the plan
-  Port worker;                         ///< where an offer states no rate, and the latency
-  std::vector<platforms::Disk> disks;  ///< of a worker, for commits
+  /// Of ranks other than workers: their price is part of the plan. A host with an offer has its cores.
+  std::vector<Kept> hosts;
+  Port worker;                                ///< where an offer states no rate, and the latency
+  std::vector<platforms::Disk> disks;         ///< of a worker, for commits
   std::map<std::string, std::string> config;  ///< of the platform file
 };
 

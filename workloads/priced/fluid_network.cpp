@@ -31,11 +31,18 @@ FluidNetwork::FluidNetwork(const platforms::Network& network) : network_(network
 }
 
 FluidNetwork::Path FluidNetwork::path(const Connection& connection) const {
-  if (network_.routes.empty()) return {network_.typical.latency, {}, network_.typical.bandwidth.count()};
   const auto from = numbers_.find(connection.from), to = numbers_.find(connection.to);
   TANDEM_CHECK(from != numbers_.end() && to != numbers_.end(), connection.from, connection.to);
-  const auto& route = network_.routes[from->second * network_.hosts.size() + to->second];
-  if (!route)
+  const platforms::Route* route = nullptr;
+  if (network_.routes.empty()) {
+    const auto known = network_.of_hubs.find({static_cast<int>(from->second), static_cast<int>(to->second)});
+    if (known == network_.of_hubs.end())
+      return {network_.typical.latency, {}, network_.typical.bandwidth.count()};
+    route = &known->second;
+  } else if (const auto& stated = network_.routes[from->second * network_.hosts.size() + to->second]) {
+    route = &*stated;
+  }
+  if (route == nullptr)
     throw ConfigError("the platform has no route from '" + connection.from + "' to '" + connection.to + "'");
   Path found{route->latency, {}, never};
   for (const int number : route->channels) {

@@ -246,7 +246,7 @@ class Course {
     for (const int slot : members.members()) {
       if (members.has_machine(slot))
         working.push_back(slot);
-      else if (setting_.in_rounds)
+      else if (setting_.waits_for_all)
         return {};  // The round waits for it until its departure is noticed.
     }
     return working;
@@ -273,7 +273,7 @@ class Course {
   void add_work(int slot, Seconds start, Seconds duration, double rounds) {
     if (setting_.work.empty() || duration <= Seconds(0.0)) return;
     const WorkOfRound& work = setting_.work[static_cast<std::size_t>(slot)];
-    const auto of = [&](auto each) { return static_cast<std::int64_t>(static_cast<double>(each) * rounds); };
+    const auto of = [&](double each) { return static_cast<std::int64_t>(each * rounds); };
     StepRecord& step = life_.journal.steps.emplace_back();
     step.rank = job_.roster().workers()[static_cast<std::size_t>(slot)];
     step.step = job_.spec().experiment.warmup_steps;

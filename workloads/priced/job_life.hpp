@@ -27,13 +27,13 @@ CommitTimes commit_times(const Job& job);
 /// The work of one worker.
 struct WorkOfRound {
   std::array<Seconds, phase_count> phases{};  ///< the exchange takes the rest of the round
-  int samples = 0;
-  std::int64_t bytes_sent = 0, bytes_received = 0;
+  double samples = 0.0;
+  double bytes_sent = 0.0, bytes_received = 0.0;
 };
 
 struct LifeSetting {
   std::int64_t rounds = 0;
-  bool in_rounds = true;  ///< workers wait for each other
+  bool waits_for_all = true;  ///< each worker for every other one
   /// Duration of a round with the workers in these slots, at least one. Called often.
   std::function<Seconds(const std::vector<int>& slots)> round;
   std::vector<WorkOfRound> work{};  ///< by slot; empty: none is recorded

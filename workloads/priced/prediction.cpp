@@ -25,12 +25,15 @@ void check_form(const Job& job) {
   const ExchangePlan& plan = job.exchange();
   const sync::Factory& algorithm = plan.algorithm().make;
   if (plan.route() == sync::Route::peers) has_no_form("workers that exchange with peers (sync.algorithm)");
-  if (!plan.has_common_rounds() && !algorithm.is_free_running)
+  const bool is_steady = algorithm.steady_steps != nullptr;
+  if (!plan.has_common_rounds() && !algorithm.is_free_running && algorithm.quorum == nullptr && !is_steady)
     has_no_form("sync.algorithm " + plan.algorithm().name + ", whose decisions depend on the times of steps");
-  if (algorithm.steps_per_round(plan.sync_setting().options) == 0)
+  if (algorithm.steps_per_round(plan.sync_setting().options) == 0 && !is_steady)
     has_no_form("sync.algorithm " + plan.algorithm().name + ", whose number of local steps varies");
   if (plan.may_pass_rounds())
     has_no_form("sync.algorithm " + plan.algorithm().name + ", where some workers pass a round");
+  if (algorithm.is_free_running && plan.cancels_steps())
+    has_no_form("sync.options.cancel of sync.algorithm " + plan.algorithm().name);
   if (plan.compression() != nullptr) has_no_form("sync.compression");
   if (job.data().from_storage()) has_no_form("data.source storage");
   if (plan.exchanges_by_key()) has_no_form("sync.exchange by-key");
@@ -42,32 +45,73 @@ void check_form(const Job& job) {
   if (experiment.run.slowdown_probability > 0.0) has_no_form("run.slowdown_probability");
 }
 
-/// The collective that moves the fewest bytes, and uses all links all the time.
-constexpr const char* ring_collective = "ring";
-
 class Predictor {
  public:
-  Predictor(const Job& job, const platforms::Network& network)
-      : job_(job), plan_(job.exchange()), network_(network), classes_(classes_of_workers(job)) {
-    found_.workers = static_cast<int>(job.roster().first_workers().size());
+  Predictor(const Job& job, const platforms::Network& network, bool counts_updates)
+      : job_(job),
+        plan_(job.exchange()),
+        network_(network),
+        counts_updates_(counts_updates || job.roster().steward()),
+        classes_(classes_of_workers(job)) {
+    found_.workers = found_.awaited = static_cast<int>(job.roster().first_workers().size());
+    if (algorithm().steady_steps != nullptr) fill_rounds();
+    if (algorithm().quorum != nullptr && !algorithm().is_free_running) leave_out_late();
     for (const WorkerTimes& of : classes_)
-      if (slowest_ == nullptr || of.computing() > slowest_->computing()) slowest_ = &of;
+      if (!of.is_late && (slowest_ == nullptr || of.computing() > slowest_->computing())) slowest_ = &of;
   }
 
   Prediction predict() {
-    if (plan_.algorithm().make.is_free_running)
+    if (algorithm().is_free_running)
       without_rounds();
     else if (plan_.route() == sync::Route::server)
       over_servers();
     else
       over_all_reduce();
+    if (algorithm().steady_steps != nullptr) {
+      found_.certainty = Certainty::approximation;
+      found_.origin += "; faster workers take as many local steps as fit into those of the slowest";
+    }
     wait_for_launches();
     if (found_.in_rounds) wait_for_slowest();
+    if (found_.in_rounds && !found_.waits_for_all && !counts_updates_) count_pushes();
     finish();
     return std::move(found_);
   }
 
  private:
+  const sync::Factory& algorithm() const { return plan_.algorithm().make; }
+
+  // ---- Unequal workers ----
+
+  /// Faster workers take local steps while the slowest one sets the pace.
+  void fill_rounds() {
+    const ServerRounds rounds(job_, network_, classes_);
+    const bool over_servers = plan_.route() == sync::Route::server;
+    std::vector<sync::WorkerPace> paces;
+    for (const WorkerTimes& of : classes_)
+      paces.push_back(
+          {of.step(), of.change + (over_servers ? rounds.alone(of.workers.front(), true) : Seconds(0.0))});
+    const sync::WorkerPace slowest = *std::ranges::max_element(
+        paces, {}, [](const sync::WorkerPace& of) { return of.step + of.exchange; });
+    for (std::size_t i = 0; i < classes_.size(); ++i)
+      classes_[i].steps = algorithm().steady_steps(plan_.sync_setting().options, paces[i], slowest);
+  }
+
+  /// Of workers whose times do not vary, the fastest ones end each round: one that is late begins its next
+  /// step later than they do.
+  void leave_out_late() {
+    found_.awaited = static_cast<int>(algorithm().quorum(plan_.sync_setting()));
+    found_.waits_for_all = found_.awaited == found_.workers;
+    std::vector<WorkerTimes*> order;
+    for (WorkerTimes& of : classes_) order.push_back(&of);
+    std::ranges::stable_sort(order, {}, [](const WorkerTimes* of) { return of->computing(); });
+    int workers = 0;
+    for (WorkerTimes* const of : order) {
+      of->is_late = workers >= found_.awaited;
+      workers += static_cast<int>(of->workers.size());
+    }
+  }
+
   // ---- All-reduce ----
 
   void over_all_reduce() {
@@ -203,9 +247,23 @@ class Predictor {
     found_.certainty = Certainty::approximation;
     found_.origin = "messages share links as a fluid";
     // Workers with early replies compute and push while a server still works for others.
+    const Seconds servers = rounds.slowest_update(rounds.awaited());
     if (job_.devices().server_cost(job_.roster().servers().front()) != nullptr)
-      found_.fastest =
-          std::min(found_.round, std::max(slowest_->computing(), rounds.slowest_update(found_.workers)));
+      found_.fastest = std::min(found_.round, std::max(slowest_->computing(), servers));
+    const Seconds own = slowest_->computing() + servers + last_update();
+    if (algorithm().steady_steps != nullptr) {
+      // Numbers of steps follow from measured exchanges, which vary with the order of pushes.
+      const int last = slowest_->workers.front();
+      found_.fastest = std::min(found_.round, own + rounds.alone(last, true) + rounds.alone(last, false));
+    }
+    // Late pushes share the links, too.
+    if (algorithm().steady_steps != nullptr || !found_.waits_for_all)
+      found_.slowest =
+          std::max(found_.round, own + (rounds.busiest(true).first + rounds.busiest(false).first) *
+                                           (found_.workers / static_cast<double>(rounds.members())));
+    if (!found_.waits_for_all)
+      found_.origin +=
+          fmt::format("; a round ends with the first {} of {} gradients", found_.awaited, found_.workers);
     count_bytes_of_shards();
     part("computing (" + round.last + ")", round.computing);
     part("its push", round.push);
@@ -213,16 +271,23 @@ class Predictor {
     part("its reply", round.reply);
     part("its own update", round.own_update);
     limit_by_computing();
-    limit_by_servers(rounds, rounds.slowest_update(found_.workers), false);
+    limit_by_servers(rounds, servers, false);
   }
 
   /// Each worker computes, pushes and is answered at once.
   void without_rounds() {
-    found_.in_rounds = false;
+    found_.in_rounds = found_.waits_for_all = false;
     const ServerRounds rounds(job_, network_, classes_);
     const double of_one = 1.0 / found_.workers;
+    // A reply without a newer model is without a model.
+    const double with_model =
+        algorithm().quorum == nullptr
+            ? 1.0
+            : std::min(1.0, static_cast<double>(found_.workers) /
+                                static_cast<double>(algorithm().quorum(plan_.sync_setting())));
     const Seconds push = rounds.busiest(true, true).first * of_one;
-    const Seconds reply = rounds.busiest(false, true).first * of_one, update = rounds.update_demand();
+    const Seconds reply = rounds.busiest(false, true).first * (of_one * with_model),
+                  update = rounds.update_demand();
     const std::vector<Seconds> service = {push, update, reply};
     // Several threads and cores are one that is so much faster, and a delay (Seidmann's approximation).
     const Seconds delay = rounds.slowest_update(1) - update;
@@ -231,7 +296,8 @@ class Predictor {
     for (const WorkerTimes& of : classes_) {
       const int worker = of.workers.front();
       // What the worker's own link takes longer than that of the servers.
-      const Seconds own_link = rounds.alone(worker, true) - push + (rounds.alone(worker, false) - reply);
+      const Seconds own_link =
+          rounds.alone(worker, true) - push + (rounds.alone(worker, false) * with_model - reply);
       classes.push_back({static_cast<int>(of.workers.size()), of.computing() + own_link + delay});
       computing += of.computing() * (classes.back().count * of_one);
     }
@@ -239,7 +305,9 @@ class Predictor {
       return Seconds(found_.workers / prices::throughput(classes, service, variation).steps_per_s);
     };
     found_.round = step(1.0);
-    found_.fastest = step(0.0);
+    // Nothing varies but what a host states.
+    const ServerCost* const stated = job_.devices().server_cost(job_.roster().servers().front());
+    found_.fastest = step(stated == nullptr ? 0.0 : stated->variation);
     found_.slowest = slowest_->computing() + rounds.busiest(true).first + update * found_.workers +
                      rounds.busiest(false).first;
     found_.slowest = std::max(found_.slowest, found_.round);
@@ -247,6 +315,7 @@ class Predictor {
     count_bytes_of_shards();
     found_.origin =
         "a queue with random times: from no worker ever waiting for another to all of them in step";
+    if (with_model < 1.0) found_.origin += "; replies between updates are without the model";
     part("computing, in the mean", computing);
     part("exchange, with waiting for other workers", found_.round - computing);
     double alone = 0.0;
@@ -260,7 +329,8 @@ class Predictor {
   /// The processor launches the rest of a step during the exchange.
   void wait_for_launches() {
     Seconds launched{0.0};
-    for (const WorkerTimes& of : classes_) launched = std::max(launched, of.launched);
+    for (const WorkerTimes& of : classes_)
+      if (!of.is_late) launched = std::max(launched, of.launched);
     part("remaining launches of the processor", launched - found_.round);
     limit("the processor that launches a step", launched);
     for (Seconds* const time : {&found_.round, &found_.fastest, &found_.slowest})
@@ -269,8 +339,8 @@ class Predictor {
 
   // ---- Steps that vary ----
 
-  /// Every worker draws its own time of a round; the others wait for the slowest one. That their messages
-  /// are then spread out is left out.
+  /// Every worker draws its own time of a round; the others wait for the slowest one, or for as many as the
+  /// algorithm says. That their messages are then spread out is left out.
   void wait_for_slowest() {
     const Experiment& experiment = job_.spec().experiment;
     if (experiment.physics.noise != NoiseSource::spread || found_.workers == 1) return;
@@ -286,12 +356,37 @@ class Predictor {
           {sigma > 0.0 ? prices::Spread::log_normal(median, sigma) : prices::Spread::constant(of.computing()),
            static_cast<int>(of.workers.size())});
     }
+    found_.certainty = Certainty::approximation;
+    if (!found_.waits_for_all) return wait_for_first(spread);
     const Seconds waiting = prices::mean_of_slowest(spread) - slowest_->computing();
     found_.round += waiting;
     found_.slowest += waiting;
-    found_.certainty = Certainty::approximation;
     found_.origin += "; computing times vary, and each round waits for the slowest worker in the mean";
     part("waiting for the slowest step", waiting);
+  }
+
+  /// As if all workers began each round together: those that finish a late step first make it longer.
+  void wait_for_first(const std::vector<prices::SpreadClass>& spread) {
+    const Seconds waiting = prices::mean_of_first(spread, found_.awaited) - slowest_->computing();
+    found_.round += waiting;
+    found_.fastest += std::min(waiting, Seconds(0.0));
+    found_.slowest += plan_.cancels_steps()
+                          ? waiting
+                          : std::max(waiting, prices::mean_of_slowest(spread) - slowest_->computing());
+    found_.origin += "; computing times vary, and each round waits for these workers in the mean";
+    part("waiting for so many steps", waiting);
+  }
+
+  /// Without departures, rounds are counted by pushes.
+  void count_pushes() {
+    double pushes = 0.0;
+    for (const WorkerTimes& of : classes_)
+      pushes += static_cast<double>(of.workers.size()) * found_.steps_of(of);
+    found_.updates_per_round = found_.workers / pushes;
+    const double more = found_.updates_per_round - 1.0;
+    part("until as many pushes, with late ones, as workers", found_.round * more);
+    for (Seconds* const time : {&found_.round, &found_.fastest, &found_.slowest}) *time += *time * more;
+    for (Limit& limit : found_.limits) limit.rounds_per_s /= found_.updates_per_round;
   }
 
   // ---- Results ----
@@ -309,7 +404,10 @@ class Predictor {
     const auto add = [&](std::size_t bucket, const Sum& kind) {
       const auto [all, is_new] = known.try_emplace(kind);
       const std::int64_t elements = all->first.second;
-      for (int self = 0; is_new && self < found_.workers; ++self) {
+      const bool is_ring = kind.first == ring_collective;
+      // In each round, the participants send all pieces.
+      if (is_new && is_ring) all->second.sent = all->second.received = 2 * elements * (found_.workers - 1);
+      for (int self = 0; is_new && !is_ring && self < found_.workers; ++self) {
         const auto schedule = plan_.group_of_all().schedule(bucket, self, elements);
         const std::int64_t as_ring = 2 * elements * (found_.workers - 1) / found_.workers;
         const auto extent = schedule ? collectives::extent_of(*schedule)
@@ -372,25 +470,32 @@ class Predictor {
 
   void finish() {
     std::ranges::sort(found_.limits, {}, &Limit::rounds_per_s);
-    const double samples =
-        static_cast<double>(job_.data().batch()) * found_.workers * plan_.steps_per_round();
-    found_.samples_per_s = samples / found_.round.count();
+    double steps = 0.0;
+    for (const WorkerTimes& of : classes_)
+      steps += static_cast<double>(of.workers.size()) * found_.steps_of(of);
+    found_.steps_per_round = steps / found_.workers;
+    found_.samples_per_step = job_.data().batch();
+    const auto of_step = static_cast<double>(found_.samples_per_step);
+    const bool drops = found_.in_rounds && !found_.waits_for_all;
+    found_.samples_per_s =
+        of_step * (drops ? found_.awaited * found_.updates_per_round : steps) / found_.round.count();
     const Experiment::Stop& stop = job_.spec().experiment.stop;
     auto rounds = static_cast<double>(stop.rounds);
     if (stop.epochs > 0) {
+      // Of all samples, also those whose gradients are dropped.
       const double of_epochs =
-          std::ceil(stop.epochs * static_cast<double>(job_.data().info().train_samples) / samples);
+          std::ceil(stop.epochs * static_cast<double>(job_.data().info().train_samples) / (of_step * steps));
       rounds = rounds > 0 ? std::min(rounds, of_epochs) : of_epochs;
     }
     found_.rounds = static_cast<std::int64_t>(rounds);
     found_.makespan = found_.round * rounds;
-    found_.steps_per_round = plan_.steps_per_round();
     found_.classes = std::move(classes_);
   }
 
   const Job& job_;
   const ExchangePlan& plan_;
   const platforms::Network& network_;
+  bool counts_updates_;
   std::vector<WorkerTimes> classes_;
   const WorkerTimes* slowest_ = nullptr;       ///< class
   std::vector<std::int64_t> summed_elements_;  ///< by bucket, of an all-reduce
@@ -399,23 +504,40 @@ class Predictor {
 
 }  // namespace
 
+double Prediction::steps_of(const WorkerTimes& of) const {
+  const double all = updates_per_round * of.steps;
+  return of.is_late ? std::min(all, round / (of.computing() + of.update_after)) : all;
+}
+
 void has_no_form(const std::string& what) {
   throw ConfigError("no closed form for " + what +
                     "; `tandem simulate --fidelity transfers` predicts this job");
 }
 
-std::vector<std::string> hosts_of_prediction(const Job& job) {
+namespace {
+
+std::vector<std::string> hosts_of(const Job& job, std::initializer_list<std::span<const Rank>> all) {
   std::vector<std::string> hosts;
-  for (const std::span<const Rank> ranks : {job.roster().workers(), job.roster().servers()})
+  std::set<std::string> known;
+  for (const std::span<const Rank> ranks : all)
     for (const Rank rank : ranks)
-      if (const std::string& host = job.roster().host_of(rank); std::ranges::find(hosts, host) == hosts.end())
-        hosts.push_back(host);
+      if (known.insert(job.roster().host_of(rank)).second) hosts.push_back(job.roster().host_of(rank));
   return hosts;
 }
 
-Prediction predict(const Job& job, const platforms::Network& network) {
+}  // namespace
+
+std::vector<std::string> hosts_of_prediction(const Job& job) {
+  return hosts_of(job, {job.roster().workers(), job.roster().servers()});
+}
+
+std::vector<std::string> hubs_of_prediction(const Job& job) {
+  return hosts_of(job, {job.roster().servers()});
+}
+
+Prediction predict(const Job& job, const platforms::Network& network, bool counts_updates) {
   check_form(job);
-  return Predictor(job, network).predict();
+  return Predictor(job, network, counts_updates).predict();
 }
 
 }  // namespace tandem::priced

@@ -37,13 +37,14 @@ enum class Certainty : std::uint8_t {
 
 struct Prediction {
   int workers = 0;
-  bool in_rounds = true;  ///< workers wait for each other; otherwise a round is a step of each worker
-  Seconds round;          ///< duration
-  Seconds fastest;        ///< between these two; equal where the closed form is exact
+  bool in_rounds = true;      ///< workers wait for each other; otherwise a round is a step of each worker
+  bool waits_for_all = true;  ///< each worker for every other one
+  Seconds round;              ///< duration
+  Seconds fastest;            ///< between these two; equal where the closed form is exact
   Seconds slowest;
   Certainty certainty = Certainty::exact;  ///< of the duration
   std::string origin;                      ///< why
-  double samples_per_s = 0.0;              ///< of all workers
+  double samples_per_s = 0.0;              ///< of all workers, without gradients that rounds drop
   std::vector<Part> parts;                 ///< of the round, one after the other
   std::vector<Limit> limits;  ///< lowest first: the first one binds, the second one would be next
   /// Servers with which, in equal shares and with a link and cores each, they would not bind; 0: they do not.
@@ -51,10 +52,18 @@ struct Prediction {
   bool more_servers_help = true;     ///< false: they bind with any number of servers, too
   std::string unused_cores;          ///< of the host of the busiest servers, in words; empty: none
   std::vector<WorkerTimes> classes;  ///< of equal workers
-  int steps_per_round = 1;
-  std::int64_t bytes_sent = 0, bytes_received = 0;  ///< by all workers in a round
+  /// Of a job that counts pushes instead, also late ones: a round is as many of them as there are workers.
+  double updates_per_round = 1.0;
+  double steps_per_round = 1.0;                     ///< of a worker, in the mean
+  int awaited = 0;                                  ///< workers whose gradients end a round
+  std::int64_t samples_per_step = 0;                ///< of a worker
+  std::int64_t bytes_sent = 0, bytes_received = 0;  ///< by all workers in a round, as if none was late
   std::int64_t rounds = 0;                          ///< of the job; 0: it ends at a time
   Seconds makespan;                                 ///< of all rounds; 0 if it ends at a time
+
+  /// In a round, of a worker of the class. A late worker does fewer, because it begins the next one when it
+  /// has ended one.
+  double steps_of(const WorkerTimes& of) const;
 };
 
 /// Refuses a job, and names the level that can predict it. Errors: ConfigError.
@@ -62,10 +71,14 @@ struct Prediction {
 
 /// The hosts between which it needs the network.
 std::vector<std::string> hosts_of_prediction(const Job& job);
+/// Those of servers: many workers share their links.
+std::vector<std::string> hubs_of_prediction(const Job& job);
 /// `network`: between these. Machines do not depart, and nothing is committed or evaluated. With
 /// physics.noise spread a round with a barrier waits for the slowest worker in the mean. Errors: ConfigError
 /// for jobs without a closed form, naming the key.
-Prediction predict(const Job& job, const platforms::Network& network);
+/// `counts_updates`: the job is a part of one from which workers may depart, and counts its rounds as that
+/// one does.
+Prediction predict(const Job& job, const platforms::Network& network, bool counts_updates = false);
 
 }  // namespace tandem::priced
 

@@ -17,17 +17,17 @@ namespace {
 
 using nlohmann::json;
 
-WorkOfRound work_of(const Job& job, const Prediction& found, const WorkerTimes& of) {
+WorkOfRound work_of(const Prediction& found, const WorkerTimes& of, int samples_per_step) {
   WorkOfRound work;
+  const double steps = found.steps_of(of), share = steps / of.steps;
   const auto set = [&](Phase phase, Seconds time) { work.phases[static_cast<std::size_t>(phase)] = time; };
-  const double steps = of.steps;
   set(Phase::load, of.load * steps);
   set(Phase::forward, of.forward * steps);
   set(Phase::backward, std::accumulate(of.backward.begin(), of.backward.end(), Seconds(0.0)) * steps);
-  set(Phase::update, of.updates + of.update_after);
-  work.samples = batch_of(job, of.workers.front()) * of.steps;
-  work.bytes_sent = found.bytes_sent / found.workers;
-  work.bytes_received = found.bytes_received / found.workers;
+  set(Phase::update, of.step_update * steps + (of.change + of.update_after) * share);
+  work.samples = samples_per_step * steps;
+  work.bytes_sent = static_cast<double>(found.bytes_sent) / found.workers * share;
+  work.bytes_received = static_cast<double>(found.bytes_received) / found.workers * share;
   return work;
 }
 
@@ -39,28 +39,36 @@ TimeStatistics always(Seconds step, std::int64_t steps) {
 }
 
 /// What the records of runs, each in the place of many steps, do not tell.
-void count_steps(Summary& summary, const Prediction& found, const std::map<Rank, double>& rounds) {
-  const Seconds step = found.round * (1.0 / found.steps_per_round);
+void count_steps(Summary& summary, const Job& job, const Prediction& found) {
+  const auto spare_steps = found.steps_of(found.classes.front());
+  std::map<Rank, double> steps;
+  for (const WorkerTimes& of : found.classes)
+    for (const int worker : of.workers)
+      steps[job.roster().workers()[static_cast<std::size_t>(worker)]] = found.steps_of(of);
   summary.steps = 0;
   for (RankSummary& rank : summary.ranks) {
-    const auto known = rounds.find(rank.rank);
-    const double own = known == rounds.end() ? 0.0 : known->second;
-    rank.steps = std::llround(own * found.steps_per_round);
-    rank.step_time = always(step, rank.steps);
+    const auto known = steps.find(rank.rank);
+    const double of_round = known == steps.end() ? spare_steps : known->second;
+    rank.steps =
+        std::llround(static_cast<double>(rank.samples) / static_cast<double>(found.samples_per_step));
+    rank.step_time = always(found.round * (1.0 / of_round), rank.steps);
     summary.steps += rank.steps;
   }
-  summary.step_time = always(step, summary.steps);
-  for (auto& [name, phase] : summary.phases) phase.mean_s = phase.share * step.count();
+  summary.step_time = always(found.round * (1.0 / found.steps_per_round), summary.steps);
+  for (auto& [name, phase] : summary.phases) phase.mean_s = phase.share * summary.step_time.mean;
   summary.warmup = {0, "every step takes the same time"};
 }
 
 }  // namespace
 
 std::vector<WorkOfRound> work_of_rounds(const Job& job, const Prediction& found) {
-  std::vector<WorkOfRound> work(job.roster().workers().size(), work_of(job, found, found.classes.front()));
+  const auto work = [&](const WorkerTimes& of) {
+    return work_of(found, of, batch_of(job, of.workers.front()));
+  };
+  std::vector<WorkOfRound> all(job.roster().workers().size(), work(found.classes.front()));
   for (const WorkerTimes& of : found.classes)
-    for (const int worker : of.workers) work[static_cast<std::size_t>(worker)] = work_of(job, found, of);
-  return work;
+    for (const int worker : of.workers) all[static_cast<std::size_t>(worker)] = work(of);
+  return all;
 }
 
 json describe_closed_form(const Prediction& found, const JobLife& lives) {
@@ -74,18 +82,24 @@ json describe_closed_form(const Prediction& found, const JobLife& lives) {
   return described;
 }
 
-Summary summary_of(const RunInfo& info, const Prediction& found, const JobLife& lives, const Life& life) {
+Summary summary_of(const Job& job, const RunInfo& info, const Prediction& found, const JobLife& lives,
+                   const Life& life) {
   Summary summary = summarise(info, life.journal, life.makespan);
-  std::map<Rank, double> rounds;
-  const double samples_of_round = static_cast<double>(found.samples_per_s * found.round.count());
-  const double of_worker = samples_of_round / found.workers;
-  for (const StepRecord& run : life.journal.steps) rounds[run.rank] += run.samples / of_worker;
-  count_steps(summary, found, rounds);
+  count_steps(summary, job, found);
   summary.rounds = life.journal.counted_rounds;
-  // Every sample becomes part of an update at once, where rounds have a closed form.
+  // Where rounds have a closed form, the gradients that end one become part of an update at once.
   summary.applied_samples = summary.samples;
   summary.applied_throughput = summary.throughput;
-  summary.pending_samples = 0;
+  if (!found.waits_for_all && found.in_rounds) {
+    const double updates = static_cast<double>(life.journal.counted_rounds) * found.updates_per_round;
+    summary.applied_samples = std::llround(updates * found.awaited) * found.samples_per_step;
+    summary.applied_throughput = static_cast<double>(*summary.applied_samples) / life.makespan.count();
+  } else if (!found.in_rounds && job.exchange().algorithm().make.quorum != nullptr) {
+    // How many gradients are dropped depends on the order of arrival.
+    summary.applied_samples.reset();
+    summary.applied_throughput.reset();
+  }
+  if (summary.applied_samples) summary.pending_samples = 0;
   summary.exchange_shares.reset();
   summary.staleness.reset();
   summary.phase_order.reset();
@@ -94,11 +108,13 @@ Summary summary_of(const RunInfo& info, const Prediction& found, const JobLife& 
     rank.staleness.reset();
     rank.local_steps.reset();
   }
-  const std::int64_t steps = found.steps_per_round;
+  const auto [least, most] = std::ranges::minmax(found.classes, {}, &WorkerTimes::steps);
+  double all = 0.0;
+  for (const WorkerTimes& of : found.classes) all += of.steps * static_cast<double>(of.workers.size());
   summary.local_steps = DistributionSummary{.count = life.journal.counted_rounds * found.workers,
-                                            .min = steps,
-                                            .mean = static_cast<double>(steps),
-                                            .max = steps};
+                                            .min = least.steps,
+                                            .mean = all / found.workers,
+                                            .max = most.steps};
   // The part of a round that is lost with a machine is left out.
   if (summary.membership && life.generations.empty()) summary.membership->lost_samples.reset();
   if (summary.commits)

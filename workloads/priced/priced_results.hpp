@@ -18,7 +18,8 @@ std::vector<WorkOfRound> work_of_rounds(const Job& job, const Prediction& found)
 nlohmann::json describe_closed_form(const Prediction& found, const JobLife& lives);
 
 /// As summarise(). Times of steps are those with all workers. `info` has the generations of the life.
-Summary summary_of(const RunInfo& info, const Prediction& found, const JobLife& lives, const Life& life);
+Summary summary_of(const Job& job, const RunInfo& info, const Prediction& found, const JobLife& lives,
+                   const Life& life);
 
 /// The complete result directory, with the lists of records empty but for the members.
 void write_priced_results(const std::string& path, const RunInfo& info, const Summary& summary,

@@ -3,6 +3,7 @@
 #include <numeric>
 #include <utility>
 
+#include "workloads/job/placement/roster.hpp"
 #include "workloads/job/plan/job.hpp"
 #include "workloads/job/plan/workers_of_generation.hpp"
 
@@ -15,7 +16,8 @@ RoundTimes::RoundTimes(Experiment experiment, platforms::Description platform,
       platform_(std::move(platform)),
       network_(network),
       of_workers_(of_workers),
-      are_alike_(are_alike) {
+      are_alike_(are_alike),
+      counts_updates_(Roster(experiment_).steward().has_value()) {
   auto& placement = experiment_.placement;
   placement.workers.insert(placement.workers.end(), placement.spares.begin(), placement.spares.end());
   placement.spares.clear();
@@ -31,7 +33,7 @@ const Prediction& RoundTimes::with(const std::vector<int>& slots) {
   std::vector<int> chosen = slots;
   if (are_alike_) std::iota(chosen.begin(), chosen.end(), 0);
   const Job job(with_workers_in(experiment_, chosen), platform_, "", of_workers_);
-  return known_.emplace(key, predict(job, network_)).first->second;
+  return known_.emplace(key, predict(job, network_, counts_updates_)).first->second;
 }
 
 const Prediction& RoundTimes::with_first(std::size_t workers) {

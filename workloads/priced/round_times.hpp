@@ -30,6 +30,7 @@ class RoundTimes {
   const platforms::Network& network_;
   const platforms::Network& of_workers_;
   bool are_alike_;
+  bool counts_updates_;
   std::map<std::vector<int>, Prediction> known_;  ///< by slots; where workers are alike, by their number
 };
 

@@ -10,9 +10,16 @@ namespace tandem::priced {
 
 ServerRounds::ServerRounds(const Job& job, const platforms::Network& network,
                            const std::vector<WorkerTimes>& classes)
-    : job_(job), plan_(job.exchange()), network_(network), times_(job.roster().first_workers().size()) {
+    : job_(job), plan_(job.exchange()), network_(network) {
   for (const WorkerTimes& of : classes)
-    for (const int worker : of.workers) times_[static_cast<std::size_t>(worker)] = &of;
+    for (const int worker : of.workers)
+      if (!of.is_late) members_.push_back({worker, &of});
+  std::ranges::sort(members_, {}, &Member::worker);
+  const auto& algorithm = plan_.algorithm().make;
+  const auto workers = static_cast<std::int64_t>(job.roster().first_workers().size());
+  const std::int64_t quorum = algorithm.quorum == nullptr ? 0 : algorithm.quorum(plan_.sync_setting());
+  awaited_ = static_cast<int>(quorum == 0 ? workers : std::min(quorum, workers));
+  pushes_of_update_ = static_cast<int>(std::max<std::int64_t>(quorum, 1));
   hosts_ = shared_hosts();
 }
 
@@ -46,26 +53,31 @@ std::vector<Connection> ServerRounds::messages_of(int worker, bool pushes) const
     const std::string& server = roster.host_of(roster.servers()[shard]);
     Connection& connection =
         found.emplace_back(pushes ? Connection{host, server, {}} : Connection{server, host, {}});
+    // Messages that are ready at the same time arrive as one of their size.
     for (const ShardPiece& piece : plan_.shard_layout()[shard])
-      connection.messages.push_back({Seconds(0.0), piece.bytes()});
+      if (connection.messages.empty() || (pushes && overlaps()))
+        connection.messages.push_back({Seconds(0.0), piece.bytes()});
+      else
+        connection.messages.back().size += piece.bytes();
   }
   return found;
 }
 
 std::vector<Connection> ServerRounds::messages(bool pushes) const {
   std::vector<Connection> all;
-  for (int worker = 0; worker < std::ssize(times_); ++worker)
-    for (Connection& connection : messages_of(worker, pushes)) all.push_back(std::move(connection));
+  for (const Member& member : members_)
+    for (Connection& connection : messages_of(member.worker, pushes)) all.push_back(std::move(connection));
   return all;
 }
 
 prices::CoreWork ServerRounds::work_of(Rank rank, Bytes size, int tensors, int pushes) const {
   const CostModel costs = job_.devices().cost_model(rank);
-  const bool from_slot = pushes == 1 && job_.devices().kind_of(rank) != DevicePlan::processor_kind;
+  const int pushes_of_update = pushes == 1 ? pushes_of_update_ : pushes;
+  const bool from_slot = pushes_of_update == 1 && job_.devices().kind_of(rank) != DevicePlan::processor_kind;
   const auto kind = plan_.servers_hold_model() ? Work::Kind::update : Work::Kind::reduce;
   prices::CoreWork work;
   work.alone = costs.price({.kind = Work::Kind::reduce, .bytes = from_slot ? Bytes(0) : size * pushes}) +
-               costs.price({.kind = kind, .bytes = size});
+               costs.price({.kind = kind, .bytes = size}) * (static_cast<double>(pushes) / pushes_of_update);
   const ServerCost* const server = job_.devices().server_cost(rank);
   if (server == nullptr) return work;
   work.threads = std::min(server->parallel, pushes);
@@ -88,10 +100,10 @@ Seconds ServerRounds::work_with(int servers, bool in_rounds) const {
     bytes += shard_elements(pieces) * 4;
     tensors += tensors_in(pieces, job_.model());
   }
-  const auto workers = static_cast<int>(times_.size());
   const prices::CoreWork work = work_of(job_.roster().servers().front(), Bytes(bytes / servers),
-                                        (tensors + servers - 1) / servers, in_rounds ? workers : 1);
-  return in_rounds ? work.alone : work.alone * (static_cast<double>(workers) / hosts_.front().threads);
+                                        (tensors + servers - 1) / servers, in_rounds ? awaited_ : 1);
+  if (in_rounds) return work.alone;
+  return work.alone * (static_cast<double>(members_.size()) / hosts_.front().threads);
 }
 
 std::vector<Seconds> ServerRounds::updated(const std::vector<Seconds>& complete, int pushes) const {
@@ -164,63 +176,73 @@ std::string ServerRounds::unused_cores() const {
                      servers, host.name, used, cores);
 }
 
+/// All pushes of the members, who begin their rounds at these times.
+std::vector<Connection> ServerRounds::pushes_from(const std::vector<Seconds>& starts) const {
+  std::vector<Connection> pushes = messages(true);
+  for (std::size_t member = 0; member < members_.size(); ++member) {
+    const WorkerTimes& times = *members_[member].times;
+    const auto ready = times.ready();
+    for (std::size_t shard = 0; shard < shards(); ++shard) {
+      auto& own = pushes[member * shards() + shard].messages;
+      for (std::size_t piece = 0; piece < own.size(); ++piece) {
+        const auto bucket = static_cast<std::size_t>(plan_.shard_layout()[shard][piece].bucket);
+        own[piece].ready = starts[member] + (overlaps() ? ready[bucket] : times.computing());
+      }
+    }
+  }
+  return pushes;
+}
+
 ServerRounds::Round ServerRounds::steady() const {
   constexpr int most_rounds = 8;
   constexpr double rounding_s = 1e-9;
-  const auto workers = times_.size();
-  const bool overlaps = plan_.overlaps_backward() && plan_.payload() == sync::Payload::gradient;
-  std::vector<Seconds> starts(workers, Seconds(0.0));
+  const auto members = members_.size();
+  std::vector<Seconds> starts(members, Seconds(0.0));
   Round found;
   for (int round = 0; round < most_rounds; ++round) {
     const std::vector<Seconds> before = starts;
-    std::vector<Connection> pushes = messages(true);
-    for (std::size_t worker = 0; worker < workers; ++worker) {
-      const WorkerTimes& times = *times_[worker];
-      const auto ready =
-          overlaps ? times.ready() : std::vector<Seconds>(times.backward.size(), times.computing());
-      for (std::size_t shard = 0; shard < shards(); ++shard) {
-        auto& own = pushes[worker * shards() + shard].messages;
-        for (std::size_t piece = 0; piece < own.size(); ++piece)
-          own[piece].ready =
-              starts[worker] + ready[static_cast<std::size_t>(plan_.shard_layout()[shard][piece].bucket)];
-      }
-    }
-    const auto pushed = network_.arrivals(pushes);
+    const auto pushed = network_.arrivals(pushes_from(starts));
     std::vector<Seconds> complete(shards(), Seconds(0.0));
     std::size_t last = 0;
-    for (std::size_t i = 0; i < pushed.size(); ++i) {
-      if (pushed[i].back() > std::ranges::max(complete)) last = i / shards();
-      complete[i % shards()] = std::max(complete[i % shards()], pushed[i].back());
+    for (std::size_t shard = 0; shard < shards(); ++shard) {
+      std::vector<std::pair<Seconds, std::size_t>> arrivals;
+      for (std::size_t member = 0; member < members; ++member)
+        arrivals.emplace_back(pushed[member * shards() + shard].back(), member);
+      const auto awaited = arrivals.begin() + (awaited_ - 1);
+      std::ranges::nth_element(arrivals, awaited);
+      if (awaited->first > std::ranges::max(complete)) last = awaited->second;
+      complete[shard] = awaited->first;
     }
     std::vector<Connection> replies = messages(false);
-    const auto updates = updated(complete, static_cast<int>(workers));
+    const auto updates = updated(complete, awaited_);
     for (std::size_t i = 0; i < replies.size(); ++i)
-      for (auto& message : replies[i].messages) message.ready = updates[i % shards()];
+      for (auto& message : replies[i].messages)
+        message.ready = std::max(updates[i % shards()], pushed[i].back());
     const auto replied = network_.arrivals(replies);
-    const Seconds all_pushed = std::ranges::max(complete),
-                  computed = starts[last] + times_[last]->computing();
+    const WorkerTimes& of_last = *members_[last].times;
+    const Seconds all_pushed = std::ranges::max(complete), computed = starts[last] + of_last.computing();
     const std::size_t slowest =
         static_cast<std::size_t>(std::ranges::max_element(complete) - complete.begin());
-    found = {.computing = times_[last]->computing(),
+    found = {.computing = of_last.computing(),
              .push = all_pushed - computed,
              .update = updates[slowest] - complete[slowest],
              .reply = {},
-             .own_update = times_[last]->update_after,
-             .last = times_[last]->host};
+             .own_update = of_last.update_after,
+             .last = of_last.host};
     Seconds got{0.0};
-    for (std::size_t worker = 0; worker < workers; ++worker) {
+    for (std::size_t member = 0; member < members; ++member) {
       Seconds arrived{0.0};
       for (std::size_t shard = 0; shard < shards(); ++shard)
-        arrived = std::max(arrived, replied[worker * shards() + shard].back());
-      starts[worker] = arrived + times_[worker]->update_after;
-      if (worker == last) got = arrived;
+        arrived = std::max(arrived, replied[member * shards() + shard].back());
+      starts[member] = arrived + members_[member].times->update_after;
+      if (member == last) got = arrived;
     }
     found.reply = got - all_pushed - found.update;
     // Steady: every worker begins as much later.
     const Seconds later = starts.front() - before.front();
     bool is_steady = true;
-    for (std::size_t worker = 0; worker < workers; ++worker)
-      is_steady = is_steady && std::abs((starts[worker] - before[worker] - later).count()) < rounding_s;
+    for (std::size_t member = 0; member < members; ++member)
+      is_steady = is_steady && std::abs((starts[member] - before[member] - later).count()) < rounding_s;
     if (is_steady) break;
   }
   return found;

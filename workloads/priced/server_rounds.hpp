@@ -15,11 +15,11 @@ namespace tandem::priced {
 
 class ServerRounds {
  public:
-  /// The arguments must outlive it.
+  /// Of the workers that are not late. The arguments must outlive it.
   ServerRounds(const Job& job, const platforms::Network& network, const std::vector<WorkerTimes>& classes);
 
   struct Round {
-    // Of the worker whose push is complete last:
+    // Of the worker with whose push the servers have as many as they wait for:
     Seconds computing;
     Seconds push;
     Seconds update;  ///< of the servers
@@ -40,12 +40,16 @@ class ServerRounds {
   }
   /// How long the worker's messages take alone, without latency.
   Seconds alone(int worker, bool pushes) const { return network_.busiest(messages_of(worker, pushes)).first; }
+  /// Workers that are not late.
+  std::size_t members() const { return members_.size(); }
+  /// Pushes for which a round waits.
+  int awaited() const { return awaited_; }
   /// Until the last server has done its work of so many pushes, which all shards have at the same time.
   Seconds slowest_update(int pushes) const;
   /// The time between pushes when the servers are the limit: the work of one push, over the threads and cores
   /// that do it.
   Seconds update_demand() const;
-  /// The work of a server for all workers' pushes of a round, with so many servers that have equal shares and
+  /// The work of a server for the pushes of a round, with so many servers that have equal shares and
   /// a host each.
   Seconds work_with(int servers, bool in_rounds) const;
   /// The servers of the host that has the most work for its cores, unless that is one thread: " ('store': 2
@@ -64,6 +68,8 @@ class ServerRounds {
     bool is_device = false;
     int threads = 1;  ///< of each server
   };
+  /// Pushes leave by bucket, during the backward pass.
+  bool overlaps() const { return plan_.overlaps_backward() && plan_.payload() == sync::Payload::gradient; }
   std::size_t shards() const { return plan_.shard_layout().size(); }
   std::vector<SharedHost> shared_hosts() const;
   const SharedHost& busiest_host() const;
@@ -74,11 +80,19 @@ class ServerRounds {
   /// By shard: when its server has done the work of so many pushes, which are there at these times.
   std::vector<Seconds> updated(const std::vector<Seconds>& complete, int pushes) const;
 
+  struct Member {
+    int worker;
+    const WorkerTimes* times;
+  };
+  std::vector<Connection> pushes_from(const std::vector<Seconds>& starts) const;
+
   const Job& job_;
   const ExchangePlan& plan_;
   FluidNetwork network_;
-  std::vector<const WorkerTimes*> times_;  ///< by worker
-  std::vector<SharedHost> hosts_;          ///< of the servers
+  std::vector<Member> members_;    ///< by worker
+  int awaited_;                    ///< pushes of a round
+  int pushes_of_update_;           ///< while no worker waits
+  std::vector<SharedHost> hosts_;  ///< of the servers
 };
 
 }  // namespace tandem::priced

@@ -29,11 +29,11 @@ WorkerTimes times_of(const Job& job, int worker) {
   const Seconds launch = costs.price({.kind = Work::Kind::launch});
   const bool steps_itself = plan.payload() != sync::Payload::gradient || times.steps > 1;
   if (steps_itself)
-    times.updates += std::max(update, launch - (times.ready().back() - times.load)) * times.steps;
+    times.step_update = std::max(update, launch - (times.ready().back() - times.load));
   else if (launch > Seconds(0))
     times.launched = times.load + launch;
   if (plan.payload() == sync::Payload::change)
-    times.updates += costs.price({.kind = Work::Kind::reduce, .bytes = model.bytes()});
+    times.change = costs.price({.kind = Work::Kind::reduce, .bytes = model.bytes()});
   // A server that holds the model sends it; otherwise the worker applies what the exchange gave.
   if (!plan.servers_hold_model()) times.update_after = update;
   return times;
@@ -41,17 +41,19 @@ WorkerTimes times_of(const Job& job, int worker) {
 
 bool are_equal(const WorkerTimes& one, const WorkerTimes& other) {
   return one.load == other.load && one.forward == other.forward && one.backward == other.backward &&
-         one.updates == other.updates && one.update_after == other.update_after &&
-         one.launched == other.launched && one.steps == other.steps;
+         one.step_update == other.step_update && one.change == other.change &&
+         one.update_after == other.update_after && one.launched == other.launched && one.steps == other.steps;
 }
 
 }  // namespace
 
-Seconds WorkerTimes::computing() const {
-  Seconds step = load + forward;
-  for (const Seconds bucket : backward) step += bucket;
-  return step * steps + updates;
+Seconds WorkerTimes::step() const {
+  Seconds time = load + forward + step_update;
+  for (const Seconds bucket : backward) time += bucket;
+  return time;
 }
+
+Seconds WorkerTimes::computing() const { return step() * steps + change; }
 
 std::vector<Seconds> WorkerTimes::ready() const {
   std::vector<Seconds> times;

@@ -15,13 +15,19 @@ struct WorkerTimes {
   Seconds load;              ///< of a batch, unless it is loaded during the step before
   Seconds forward;
   std::vector<Seconds> backward;  ///< by bucket
-  Seconds updates;                ///< of its own model, and its change, before the exchange
+  Seconds step_update;            ///< of its own model, in each step
+  Seconds change;                 ///< of its own model, computed before the exchange
   Seconds update_after;           ///< of its own model, with what the exchange gave
   /// In a round that is one step with its exchange: when the processor has launched it; 0: it is always
   /// ahead.
   Seconds launched;
   int steps = 1;  ///< of the round
+  /// A round ends without it: its gradients come late and are dropped, and it begins its next step with the
+  /// model that there is then.
+  bool is_late = false;
 
+  /// Of one step, without exchange.
+  Seconds step() const;
   /// Until the exchange, unless that overlaps with the last backward pass.
   Seconds computing() const;
   /// By bucket: when the gradient of a step is complete, since it began.

@@ -46,6 +46,7 @@ template <>
 struct Fields<SlotMachine> {
   static void visit(auto& m, auto&& field) {
     fields(field, "price_per_hour", m.price_per_hour, "speed", m.speed, "stays", m.stays);
+    field("machine", m.machine, Key::added);
   }
 };
 

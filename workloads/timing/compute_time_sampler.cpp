@@ -10,6 +10,13 @@ std::uint64_t seed_of_events(std::uint64_t noise_seed, const Job& job) {
   return Rng::stream(noise_seed, "goes on after", static_cast<std::uint64_t>(job.resume()->round)).next();
 }
 
+namespace {
+
+/// Of the logarithm of times with this coefficient of variation.
+double sigma_of(double variation) { return std::sqrt(std::log1p(variation * variation)); }
+
+}  // namespace
+
 ComputeTimeSampler::ComputeTimeSampler(const Job& job, Rank rank, std::uint64_t noise_seed)
     : job_(job),
       costs_(job.devices().cost_model(rank)),
@@ -19,6 +26,10 @@ ComputeTimeSampler::ComputeTimeSampler(const Job& job, Rank rank, std::uint64_t 
       comes_late_(job.spec().experiment.run.devices == DeviceSpeed::emulated) {
   if (job.spec().experiment.physics.noise == NoiseSource::profile)
     noise_ = Rng::stream(seed_of_events(noise_seed, job), "noise", static_cast<std::uint64_t>(rank));
+  if (const ServerCost* const stated = job.devices().server_cost(rank); stated && stated->variation > 0.0) {
+    service_sigma_ = sigma_of(stated->variation);
+    service_ = Rng::stream(seed_of_events(noise_seed, job), "service", static_cast<std::uint64_t>(rank));
+  }
 }
 
 void ComputeTimeSampler::draw_start() {
@@ -33,13 +44,13 @@ void ComputeTimeSampler::draw_start() {
 void ComputeTimeSampler::draw_spread() {
   const double given = job_.spec().experiment.physics.spread;
   const double variation = given > 0.0 ? given : job_.devices().spread_of(rank_);
-  sigma_ = std::sqrt(std::log1p(variation * variation));
+  sigma_ = sigma_of(variation);
   executions_ = Rng::stream(noise_seed_, "spread", static_cast<std::uint64_t>(rank_));
 }
 
 /// With mean 1.
-double ComputeTimeSampler::log_normal(Rng& random) const {
-  return std::exp(sigma_ * random.normal() - sigma_ * sigma_ / 2);
+double ComputeTimeSampler::log_normal(Rng& random, double sigma) {
+  return std::exp(sigma * random.normal() - sigma * sigma / 2);
 }
 
 double ComputeTimeSampler::spread_factor(const Work& work) {
@@ -47,14 +58,14 @@ double ComputeTimeSampler::spread_factor(const Work& work) {
   if (work.kind == Work::Kind::decode && work.step >= 0) {
     // If batches are loaded ahead, a step begins with the forward pass.
     Rng of_load = stream_of("spread of a load", work.step);
-    return log_normal(of_load);
+    return log_normal(of_load, sigma_);
   }
   if (work.step >= 0 && work.step != step_) {
     step_ = work.step;
     Rng of_step = stream_of("spread of a step", step_);
-    step_factor_ = log_normal(of_step);
+    step_factor_ = log_normal(of_step, sigma_);
   }
-  return step_ >= 0 ? step_factor_ : log_normal(*executions_);
+  return step_ >= 0 ? step_factor_ : log_normal(*executions_, sigma_);
 }
 
 Seconds ComputeTimeSampler::begin() {
@@ -64,6 +75,8 @@ Seconds ComputeTimeSampler::begin() {
 }
 
 Seconds ComputeTimeSampler::next(const Work& work) {
+  if (service_ && is_stated_of_server(work))
+    return costs_.price(work) * log_normal(*service_, service_sigma_);
   // Buckets have a backward pass each; other work is the same for all.
   const int bucket = work.kind == Work::Kind::backward ? work.bucket : -1;
   const bool is_first = executed_.insert({work.kind, bucket}).second;

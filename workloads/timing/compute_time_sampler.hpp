@@ -23,7 +23,8 @@ std::uint64_t seed_of_events(std::uint64_t noise_seed, const Job& job);
 /// execution; with physics.noise "profile" it varies as measured, and emulated devices miss deadlines. Draws
 /// for the steps of a worker depend only on `noise_seed`, the rank and the step, so a resumed job repeats
 /// them (except for its first load, where that was done ahead). Other draws differ in a resumed job. Slow
-/// steps are drawn from the experiment's seed.
+/// steps are drawn from the experiment's seed. The work of a server whose host states a variation varies
+/// log-normally with it, and with nothing else.
 class ComputeTimeSampler {
  public:
   /// `job` must outlive it.
@@ -49,7 +50,8 @@ class ComputeTimeSampler {
 
  private:
   Rng stream_of(const char* name, int step) const;
-  double log_normal(Rng& random) const;
+  /// `sigma`: standard deviation of the logarithm.
+  static double log_normal(Rng& random, double sigma);
   double spread_factor(const Work& work);
 
   const Job& job_;
@@ -62,6 +64,8 @@ class ComputeTimeSampler {
   double sigma_ = 0.0;             ///< standard deviation of the logarithm of computing times
   double step_factor_ = 1.0;       ///< of the current step
   std::optional<Rng> executions_;  ///< factors of executions that belong to no step; empty: no spread
+  double service_sigma_ = 0.0;     ///< of the work of a server
+  std::optional<Rng> service_;     ///< empty: it does not vary by itself
   int step_ = -1;                  ///< to which the noise belongs; -1: to none
   bool comes_late_;
   std::set<std::pair<Work::Kind, int>> executed_;  ///< kinds and buckets; few

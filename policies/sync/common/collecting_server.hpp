@@ -7,6 +7,7 @@
 
 #include <string>
 
+#include "policies/sync/common/entry_parts.hpp"
 #include "policies/sync/common/push_server.hpp"
 #include "policies/sync/common/weights.hpp"
 #include "policies/vocabulary/check.hpp"
@@ -43,5 +44,13 @@ class CollectingServer : public PushServer {
   std::int64_t collected_ = 0;
   int version_ = 0;
 };
+
+/// `quorum`: the server's number of gradients.
+template <class Server>
+Factory gradients_collected(std::int64_t (*quorum)(const Setting&)) {
+  Factory make = with_cancel(gradients_answered_at_once<Server>());
+  make.quorum = quorum;
+  return make;
+}
 
 }  // namespace tandem::sync

@@ -19,6 +19,7 @@
 // A worker that joins begins with one step, which measures its duration. It sets the pace only in rounds that
 // wait for it.
 #include <algorithm>
+#include <cmath>
 #include <compare>
 #include <set>
 #include <string>
@@ -271,6 +272,20 @@ class EsyncServer final : public ServerPolicy {
   std::string weights_;
 };
 
+/// As EsyncServer decides when no duration varies. Steps that end at the same time fit, whatever rounding
+/// does.
+int steady_steps(const Options& options, const WorkerPace& own, const WorkerPace& slowest) {
+  constexpr double rounding = 1e-9;
+  const auto of_slowest = static_cast<double>(options.integer("slowest_steps"));
+  const bool counts_exchange = options.boolean("communication_aware");
+  Seconds time = slowest.step * of_slowest - Seconds(options.real("epsilon_s")) -
+                 slowest.step * options.real("epsilon_share");
+  if (counts_exchange) time += slowest.exchange - own.exchange;
+  const double most = static_cast<double>(options.integer("max_local_steps"));
+  if (own.step >= slowest.step) return static_cast<int>(std::min(of_slowest, most));
+  return static_cast<int>(std::clamp(std::floor(time / own.step + rounding), 1.0, most));
+}
+
 /// The variants differ in the defaults of their options.
 struct Defaults {
   std::string query;
@@ -330,6 +345,7 @@ Algorithm variant(const std::string& name, const std::string& summary, const Def
                    .make_server = make_server<EsyncServer>,
                    .update_rule = outer_update,
                    .coordinated = true,
+                   .steady_steps = defaults.excludes_loading ? nullptr : steady_steps,
                    .decides_by_part = true,
                    .excludes_loading = defaults.excludes_loading,
                    .membership = {Membership::Bears::departures_and_arrivals,

@@ -3,16 +3,16 @@
 // workers. In the paper the other workers then restart immediately, as with `cancel` here. By default they
 // finish their batch, and its gradient is dropped. Details were not checked against the paper.
 #include "policies/sync/common/collecting_server.hpp"
-#include "policies/sync/common/entry_parts.hpp"
 #include "policies/sync/rounds/algorithms.hpp"
 
 namespace tandem::sync {
 namespace {
 
+std::int64_t gradients(const Setting& setting) { return count_of(setting, "k"); }
+
 class KBatchSyncServer final : public CollectingServer {
  public:
-  explicit KBatchSyncServer(const Setting& setting)
-      : CollectingServer(count_of(setting, "k"), setting.options) {}
+  explicit KBatchSyncServer(const Setting& setting) : CollectingServer(gradients(setting), setting.options) {}
 };
 
 }  // namespace
@@ -24,7 +24,7 @@ Algorithm k_batch_sync() {
       .paper = "Dutta et al., AISTATS 2018",
       .options = {count_option("k", "gradients of one model that make an update, from any workers"),
                   cancel_option()},
-      .make = with_cancel(gradients_by_arrival<KBatchSyncServer>(without_notice()))};
+      .make = gradients_collected<KBatchSyncServer>(gradients)};
 }
 
 }  // namespace tandem::sync

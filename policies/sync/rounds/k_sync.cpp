@@ -4,6 +4,8 @@
 // the new model. A late worker finishes its step first, or stops it with `cancel`: then all workers begin
 // each round together, and it lasts as long as the K-th shortest of their steps (Dutta et al.). The papers'
 // number of backup workers, about 4 to 5 % of all, was not checked, so by default there is none.
+#include <algorithm>
+
 #include "policies/sync/common/entry_parts.hpp"
 #include "policies/sync/common/push_server.hpp"
 #include "policies/sync/common/round_barrier.hpp"
@@ -62,6 +64,15 @@ class KSyncServer final : public PushServer {
   bool cancels_;
 };
 
+Factory factory() {
+  Factory make = with_cancel(gradients_by_arrival<KSyncServer>(by_rounds()));
+  // While there are fewer workers, all of them end a round.
+  make.quorum = [](const Setting& setting) {
+    return std::min<std::int64_t>(count_of(setting, "k"), setting.workers);
+  };
+  return make;
+}
+
 }  // namespace
 
 Algorithm k_sync() {
@@ -70,7 +81,7 @@ Algorithm k_sync() {
       .summary = "like bsp, but a round ends after its first K gradients; later gradients are dropped",
       .paper = "Chen et al., arXiv:1604.00981; Dutta et al., AISTATS 2018",
       .options = {count_option("k", "gradients that end a round, at most one per worker"), cancel_option()},
-      .make = with_cancel(gradients_by_arrival<KSyncServer>(by_rounds()))};
+      .make = factory()};
 }
 
 }  // namespace tandem::sync

@@ -3,16 +3,16 @@
 // K-batch-sync. The paper derives B from the noise of the gradients, which was not checked; here B is an
 // option whose default, the number of workers, is this project's own.
 #include "policies/sync/common/collecting_server.hpp"
-#include "policies/sync/common/entry_parts.hpp"
 #include "policies/sync/rounds/algorithms.hpp"
 
 namespace tandem::sync {
 namespace {
 
+std::int64_t gradients(const Setting& setting) { return count_of(setting, "b"); }
+
 class RennalaServer final : public CollectingServer {
  public:
-  explicit RennalaServer(const Setting& setting)
-      : CollectingServer(count_of(setting, "b"), setting.options) {}
+  explicit RennalaServer(const Setting& setting) : CollectingServer(gradients(setting), setting.options) {}
 };
 
 }  // namespace
@@ -24,7 +24,7 @@ Algorithm rennala() {
       .paper = "Tyurin, Richtarik, NeurIPS 2023",
       .options = {count_option("b", "gradients of one model that make an update; default not from the paper"),
                   cancel_option()},
-      .make = with_cancel(gradients_by_arrival<RennalaServer>(without_notice()))};
+      .make = gradients_collected<RennalaServer>(gradients)};
 }
 
 }  // namespace tandem::sync

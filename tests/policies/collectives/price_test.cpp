@@ -28,6 +28,9 @@ TEST(Price, OfARingHasTheClosedForm) {
     const double part_bytes = 96 * 4;
     const double expected = 2 * rounds * alpha + 2 * rounds * part_bytes * beta + rounds * part_bytes * gamma;
     EXPECT_EQ(priced("ring", size, elements), expected) << "size " << size;
+    EXPECT_DOUBLE_EQ(
+        price_of_ring(size, Seconds(alpha + part_bytes * beta), Seconds(part_bytes * gamma)).count(),
+        expected);
   }
 }
 

@@ -78,6 +78,28 @@ TEST(PositiveFit, IntervalsHoldTheTruth) {
   EXPECT_LE(held, 190 + 9);
 }
 
+/// Two numbers whose sum is nearly all that counts, and whose given values the rows contradict: an interval
+/// has the values of all mixtures.
+TEST(PositiveFit, IntervalsOfMixedNumbersHoldTheTruth) {
+  const auto times = [](const Numbers& of) {
+    Numbers found;
+    for (int k = 1; k <= 8; ++k) found.push_back(k * (of[0] + of[1]) + 0.02 * k * k * of[1]);
+    return found;
+  };
+  Rng random = Rng::stream(4, "noise of mixtures");
+  int held = 0;
+  constexpr int tables = 60;
+  for (int table = 0; table < tables; ++table) {
+    Numbers measured = times({2.0, 1.0});
+    for (double& time_s : measured) time_s *= std::exp(0.02 * random.normal());
+    const FitEstimate mixed =
+        fit_positive({{"send", 1.0, 0.0}, {"receive", 1.0, 50.0}}, measured, times).numbers[1];
+    EXPECT_TRUE(mixed.is_mixed);
+    held += mixed.lower <= 1.0 && 1.0 <= mixed.upper ? 1 : 0;
+  }
+  EXPECT_GE(held, 0.9 * tables);
+}
+
 TEST(PositiveFit, NamesRowsThatItMisses) {
   Numbers measured = wide.times(20e-6, 3e9);
   measured[2] *= 1.5;

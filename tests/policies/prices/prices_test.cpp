@@ -53,6 +53,33 @@ TEST(Prices, MeansOfTheSlowestWorker) {
   EXPECT_NEAR(wide.mean().count(), 1.02020, 1e-5);
 }
 
+TEST(Prices, MeansOfTheFirstWorkers) {
+  struct FirstCase {
+    OrderCase of;
+    std::int64_t done;
+  };
+  // Times of so many classes that their number is taken as normal: at most 1 % of the deviation off.
+  std::vector<SpreadClass> many;
+  for (int i = 0; i < 1000; ++i) many.push_back({usual, 1});
+  const std::vector<FirstCase> cases = {
+      {{"6 of 8, exponential", {{unit, 8}}, 1.217857, 1e-6}, 6},
+      {{"60 of 64, exponential", {{unit, 64}}, 2.660558, 1e-6}, 60},
+      {{"all of 8", {{unit, 8}}, 2.717857, 1e-6}, 8},
+      {{"62 of 64 in two classes", {{usual, 60}, {slow, 4}}, 1.11033, 1e-5}, 62},
+      {{"1 of 64 in two classes", {{unit, 60}, {unit, 4}}, 1.0 / 64, 1e-9}, 1},
+      {{"half of 1,000 classes", many, mean_of_first(std::vector{SpreadClass{usual, 1000}}, 500).count(),
+        5e-4},
+       500},
+      {{"990 of 1,000 classes", many, mean_of_first(std::vector{SpreadClass{usual, 1000}}, 990).count(),
+        1e-9},
+       990},
+      {{"no spread", {{Spread::constant(Seconds(2.0)), 3}, {Spread::constant(Seconds(3.0)), 1}}, 2.0, 1e-12},
+       3},
+  };
+  for (const auto& [of, done] : cases)
+    EXPECT_NEAR(mean_of_first(of.classes, done).count(), of.expected_s, of.within) << of.name;
+}
+
 /// The parts of a class are that class.
 TEST(Prices, AClassInTwoHalvesIsTheClass) {
   const std::array one = {SpreadClass{wide, 8}};

@@ -19,7 +19,7 @@ namespace TANDEM_FILE {
 using testing::Words;
 
 /// Commands: `policy [workers=N] [slots=N] [least=N] [give_up=S] [zones=A,B,...] [time_scale=F]
-/// [weibull_s=S] [shape=K] [prices=A,B,...] [speeds=A,B,...] [stays=SLOT,...]
+/// [weibull_s=S] [shape=K] [prices=A,B,...] [speeds=A,B,...] [machines=A,B,...] [stays=SLOT,...]
 /// [provisioning.OPTION=VALUE ...] [OPTION=VALUE ...]`, which
 /// starts again with 2 workers and as many slots unless said, and events as in decisions.csv.
 class Player {
@@ -56,6 +56,9 @@ class Player {
                      [](SlotMachine& machine, double price) { machine.price_per_hour = price; });
       else if (name == "speeds")
         set_machines(setting, value, [](SlotMachine& machine, double speed) { machine.speed = speed; });
+      else if (name == "machines")
+        set_machines(setting, value,
+                     [](SlotMachine& machine, double number) { machine.machine = static_cast<int>(number); });
       else if (name == "stays")
         std::ranges::for_each(zones_of(value),
                               [&](std::size_t slot) { machine_of(setting, slot).stays = true; });

@@ -116,11 +116,19 @@ TEST_P(Esync, StepsPerRoundFollowTheClosedForm) {
     const double slowest = *std::max_element(durations.begin(), durations.end());
     const double epsilon_s = 0.2 * random.uniform(), epsilon_share = 0.2 * random.uniform();
     const double epsilon = epsilon_s + epsilon_share * slowest;
-    PolicyRun run(GetParam(), durations, {{"epsilon_s", epsilon_s}, {"epsilon_share", epsilon_share}});
+    const std::map<std::string, OptionValue> options = {{"epsilon_s", epsilon_s},
+                                                        {"epsilon_share", epsilon_share}};
+    PolicyRun run(GetParam(), durations, options);
     run.run_updates(4);
+    const auto& entry = catalog().find(GetParam());
     for (std::size_t worker = 0; worker < durations.size(); ++worker) {
       const int expected = std::max(1, static_cast<int>(std::floor((slowest - epsilon) / durations[worker])));
       EXPECT_EQ(run.steps(static_cast<int>(worker)), (std::vector<int>{1, expected, expected, expected}));
+      if (entry.make.steady_steps == nullptr) continue;
+      EXPECT_EQ(entry.make.steady_steps(Options::resolve(entry.name, entry.options, options),
+                                        {Seconds(durations[worker]), Seconds(0.0)},
+                                        {Seconds(slowest), Seconds(0.0)}),
+                expected);
     }
     EXPECT_NEAR(run.now(), 4 * slowest, 1e-9);
   }

@@ -47,6 +47,7 @@ TEST(ServerCost, IsReadFromProperties) {
   };
   EXPECT_EQ(parallel("4"), 4);
   EXPECT_EQ(parallel("16"), 8) << "on a core each";
+  EXPECT_EQ(read({{"tandem:server_message", "1ms"}, {"tandem:server_variation", "0.5"}})->variation, 0.5);
 }
 
 TEST(ServerCost, RefusesWrongUnitsAndNames) {
@@ -62,6 +63,8 @@ TEST(ServerCost, RefusesWrongUnitsAndNames) {
   refuses("tandem:server_parallel", "0", "expected a whole number from 1 to 4096, found '0'");
   refuses("tandem:server_parallel", "2.5", "found '2.5'");
   refuses("tandem:server_parallel", "2", "expected costs of the server besides it");
+  refuses("tandem:server_variation", "1.5", "expected a number from 0 to 1, found '1.5'");
+  refuses("tandem:server_variation", "0.5", "expected costs of the server besides it, which vary");
   refuses("tandem:server_pushrate", "1GBps", "did you mean 'tandem:server_push_rate'?");
 }
 
@@ -83,10 +86,12 @@ TEST(ServerCost, IsWrittenAsProperties) {
                         .tensor = Seconds(1.0 / 3),
                         .push_rate = BytesPerSecond(1e9 / 7),
                         .reply_rate = {},
-                        .parallel = 3};
+                        .parallel = 3,
+                        .variation = 0.25};
   EXPECT_EQ(read(server_properties(cost)), cost) << "exactly";
   const Properties rounded = {{"tandem:server_message", "123.46us"},
                               {"tandem:server_parallel", "3"},
+                              {"tandem:server_variation", "0.25"},
                               {"tandem:server_tensor", "3.3333e+05us"},
                               {"tandem:server_push_rate", "142.86MBps"}};
   EXPECT_EQ(server_properties(cost, true), rounded);

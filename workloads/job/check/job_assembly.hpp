@@ -21,7 +21,9 @@ class PlatformReader {
  public:
   virtual ~PlatformReader() = default;
   virtual const platforms::Description& platform(const std::string& file) = 0;
-  virtual platforms::Network network(const std::string& file, const std::vector<std::string>& hosts) = 0;
+  /// `hubs`: some of the hosts, whose routes are known however many hosts there are.
+  virtual platforms::Network network(const std::string& file, const std::vector<std::string>& hosts,
+                                     const std::vector<std::string>& hubs = {}) = 0;
 };
 
 /// An experiment of one job and its platform, after both were checked together.

@@ -264,6 +264,8 @@ class Planner {
     const auto [found, fresh] =
         prices_.try_emplace(std::tuple(name, elements, reduces_, std::move(places)), 0.0);
     if (!fresh) return found->second;
+    if (name == ring_collective && workers.size() == 1 && is_uniform_and_large())
+      return found->second = price_of_ring(elements);
     const collectives::Schedules of = collectives::in_copies(make, workers);
     std::vector<collectives::Schedule> schedules;
     for (int worker = 0; worker < static_cast<int>(workers.front().order.size()); ++worker)
@@ -272,6 +274,21 @@ class Planner {
     found->second =
         collectives::price(schedules, element_size, network_, reduces_ ? setting_.reduce : free).count();
     return found->second;
+  }
+
+  /// The rounds of all schedules of a ring are as many as the square of their number.
+  bool is_uniform_and_large() const {
+    constexpr std::size_t many = 2048;
+    return platform_.routes.empty() && host_of_.size() > many;
+  }
+  double price_of_ring(std::int64_t elements) const {
+    const auto workers = static_cast<std::int64_t>(host_of_.size());
+    const Bytes piece((elements + workers - 1) / workers * element_size.count());
+    Seconds reduce{0.0};
+    for (int worker = 0; reduces_ && worker < workers; ++worker)
+      reduce = std::max(reduce, setting_.reduce(worker, piece));
+    const Seconds message = network_.routes.front().latency + piece / platform_.typical.bandwidth;
+    return collectives::price_of_ring(static_cast<int>(workers), message, reduce).count();
   }
 
   const AllReduceSetting& setting_;

@@ -18,6 +18,8 @@ namespace tandem {
 /// The collective without a schedule: the library's own in a real run, one operation with a predicted time
 /// in a simulation.
 inline constexpr const char* native_all_reduce = "native";
+/// The collective that moves the fewest bytes, and uses all links all the time.
+inline constexpr const char* ring_collective = "ring";
 /// For each bucket, the schedule with the lowest predicted time.
 inline constexpr const char* cheapest_all_reduce = "auto";
 

@@ -8,11 +8,16 @@
 #include "policies/provisioning/policy.hpp"
 #include "policies/vocabulary/money.hpp"
 #include "workloads/experiment/key_error.hpp"
+#include "workloads/experiment/resolved_experiment.hpp"
 #include "workloads/job/placement/host_lifetime.hpp"
 #include "workloads/job/plan/workers_of_generation.hpp"
 
 namespace tandem {
 namespace {
+
+Options provisioning_options(const Experiment& experiment) {
+  return ResolvedExperiment(experiment).provisioning.options();
+}
 
 std::string text_of(const platforms::Host& host, const char* property) {
   const auto found = host.properties.find(property);
@@ -23,12 +28,16 @@ std::string text_of(const platforms::Host& host, const char* property) {
 
 std::vector<SlotMachine> machines_of_slots(const Job& job) {
   const Experiment experiment = whole_experiment(job);
-  if (!provisioning::asks_for_machines(experiment.recovery.provisioning)) return {};
+  const bool counts_machines = experiment.recovery.policy == "liveput";
+  if (!counts_machines &&
+      !provisioning::asks_for_machines(experiment.recovery.provisioning, provisioning_options(experiment)))
+    return {};
   const Roster roster(experiment);
   const LifetimesOfHosts lifetimes(experiment.transience);
   const platforms::Description& platform = job.spec().platform;
   std::map<std::string, int> hosts_of_machine;
   for (const auto& host : platform.hosts) ++hosts_of_machine[text_of(host, "tandem:machine")];
+  std::map<std::string, int> numbers;
   std::vector<SlotMachine> machines;
   double first_speed = 0.0;
   for (const Rank worker : roster.workers()) {
@@ -38,6 +47,8 @@ std::vector<SlotMachine> machines_of_slots(const Job& job) {
     SlotMachine& machine = machines.emplace_back();
     machine.speed = first_speed > 0.0 && speed > 0.0 ? speed / first_speed : 1.0;
     machine.stays = lifetimes.stay(host);
+    machine.machine =
+        numbers.emplace(platforms::machine_of(host), static_cast<int>(numbers.size())).first->second;
     if (const auto price = parse_money(text_of(host, "price_per_hour")))
       machine.price_per_hour = price->dollars() / hosts_of_machine[text_of(host, "tandem:machine")];
   }
@@ -46,7 +57,8 @@ std::vector<SlotMachine> machines_of_slots(const Job& job) {
 
 void check_known_prices(const Job& job) {
   const Experiment& experiment = job.spec().experiment;
-  if (!provisioning::asks_for_prices(experiment.recovery.provisioning)) return;
+  if (!provisioning::asks_for_prices(experiment.recovery.provisioning, provisioning_options(experiment)))
+    return;
   for (const Rank worker : job.roster().workers())
     if (text_of(job.spec().platform.host(job.roster().host_of(worker)), "price_per_hour").empty())
       throw KeyError(

@@ -15,6 +15,7 @@ constexpr double flops_per_s = 1e9;
 constexpr double update_s = 20e-6;
 constexpr std::int64_t message_size = 1'000'000;
 constexpr std::int64_t ring_size = 64'000'000;
+constexpr double reduced_bytes_per_s = 10e9;
 /// Workers differ slightly in speed, as real ones do.
 constexpr double worker_step_s(int rank) { return 5e-3 + 1e-6 * (rank % 7); }
 

@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -90,16 +92,19 @@ BENCHMARK(parameter_server)->UseManualTime()->Iterations(15)->Unit(benchmark::kM
 BENCHMARK(ring_all_reduce)->UseManualTime()->Iterations(15)->Unit(benchmark::kMillisecond);
 BENCHMARK(halving_doubling)->UseManualTime()->Iterations(7)->Unit(benchmark::kMillisecond);
 
+constexpr std::int64_t model_elements = 25'600'000;
+
 /// Arguments: ranks, rounds.
 void all_reduces(benchmark::State& state, const std::string& collective) {
   const int ranks = static_cast<int>(state.range(0));
   const int rounds = static_cast<int>(state.range(1));
-  const double messages = rounds * messages_of_all_reduce(collective, ranks);
+  const double messages = rounds * messages_of_all_reduce(collective, ranks, model_elements);
   std::vector<double> cpu_s;
   double peak_mib = 0;
   for (auto _ : state) {
     Measured measured{};
-    if (!run_in_child([&] { return all_reduces_on_context(collective, ranks, rounds); }, measured))
+    if (!run_in_child([&] { return all_reduces_on_context(collective, ranks, rounds, model_elements); },
+                      measured))
       return state.SkipWithError("the simulation failed");
     state.SetIterationTime(measured.process_s);
     cpu_s.push_back(measured.cpu_s);
@@ -132,6 +137,41 @@ BENCHMARK_CAPTURE(all_reduces, double_tree, std::string("double-tree"))
     ->UseManualTime()
     ->Iterations(1)
     ->Unit(benchmark::kSecond);
+
+/// How much more a message of a double tree costs with four times as many ranks, on the context and on S4U.
+/// The four programs take turns. Argument: the smaller number of ranks.
+void growth(benchmark::State& state) {
+  constexpr std::int64_t elements = 400'000;
+  const int few = static_cast<int>(state.range(0));
+  struct Program {
+    int ranks;
+    bool is_ours;
+    std::vector<double> us_per_message = {};
+  };
+  std::array programs{Program{few, true}, Program{few, false}, Program{4 * few, true},
+                      Program{4 * few, false}};
+  std::size_t first = 0;
+  for (auto _ : state) {
+    for (std::size_t turn = 0; turn < programs.size(); ++turn) {
+      auto& [ranks, is_ours, us_per_message] = programs[(first + turn) % programs.size()];
+      const auto all_reduce = [&] {
+        return is_ours ? all_reduces_on_context("double-tree", ranks, 1, elements)
+                       : all_reduce_on_s4u("double-tree", ranks, elements);
+      };
+      Measured measured{};
+      if (!run_in_child(all_reduce, measured)) return state.SkipWithError("a simulation failed");
+      us_per_message.push_back(1e6 * measured.outcome.cpu_s /
+                               messages_of_all_reduce("double-tree", ranks, elements));
+    }
+    ++first;
+  }
+  const auto median_us = [&](std::size_t program) { return median(programs[program].us_per_message); };
+  state.counters["ours_us"] = median_us(0);
+  state.counters["s4u_us"] = median_us(1);
+  state.counters["ours_growth"] = median_us(2) / median_us(0);
+  state.counters["s4u_growth"] = median_us(3) / median_us(1);
+}
+BENCHMARK(growth)->ArgName("ranks")->Arg(1024)->Iterations(9)->Unit(benchmark::kSecond);
 
 /// Arguments: workers, servers, steps, spread in percent.
 void bsp(benchmark::State& state) {

@@ -21,8 +21,6 @@ constexpr Channel push{1, false};
 constexpr Channel answer{2, false};
 constexpr Work step{Work::Kind::forward, -1, 32, Bytes(0)};
 constexpr Work update{Work::Kind::update, -1, 0, Bytes(message_size)};
-constexpr std::int64_t model_elements = 25'600'000;
-constexpr double reduced_bytes_per_s = 10e9;
 constexpr Slice message{Bytes(message_size), nullptr};
 
 Outcome run(int ranks, const std::function<Seconds(Rank, const Work&)>& price,
@@ -124,17 +122,17 @@ Outcome halving_doubling_on_context(int ranks) {
   });
 }
 
-Outcome all_reduces_on_context(const std::string& collective, int ranks, int rounds) {
+Outcome all_reduces_on_context(const std::string& collective, int ranks, int rounds, std::int64_t elements) {
   std::vector<Rank> members(static_cast<std::size_t>(ranks));
   std::iota(members.begin(), members.end(), 0);
-  const std::vector<Bytes> buckets = {Bytes(model_elements * 4)};
+  const std::vector<Bytes> buckets = {Bytes(elements * 4)};
   const collectives::Schedules schedules = collectives::catalog().find(collective).make.schedules(ranks);
   const auto price = [](Rank, const Work& work) {
     return Seconds(static_cast<double>(work.bytes.count()) / reduced_bytes_per_s);
   };
   return run(ranks, price, [&](Context& context) {
     AllReduces::Schedules own;
-    own.emplace_back(schedules(context.rank(), model_elements));
+    own.emplace_back(schedules(context.rank(), elements));
     AllReduces all_reduces(context, std::move(own), members, buckets, push);
     for (int round = 0; round < rounds; ++round) {
       all_reduces.start(0, {buckets.front(), nullptr});
@@ -143,11 +141,11 @@ Outcome all_reduces_on_context(const std::string& collective, int ranks, int rou
   });
 }
 
-double messages_of_all_reduce(const std::string& collective, int ranks) {
+double messages_of_all_reduce(const std::string& collective, int ranks, std::int64_t elements) {
   const collectives::Schedules schedules = collectives::catalog().find(collective).make.schedules(ranks);
   double messages = 0;
   for (int rank = 0; rank < ranks; ++rank)
-    messages += static_cast<double>(collectives::extent_of(schedules(rank, model_elements)).messages);
+    messages += static_cast<double>(collectives::extent_of(schedules(rank, elements)).messages);
   return messages;
 }
 

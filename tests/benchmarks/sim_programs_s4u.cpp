@@ -4,6 +4,7 @@
 #include <optional>
 #include <simgrid/s4u.hpp>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "platforms/simgrid_version.hpp"
@@ -18,6 +19,10 @@ namespace s4u = simgrid::s4u;
 constexpr std::int64_t element_size = sizeof(float);
 
 s4u::Mailbox* mailbox_of(int rank) { return s4u::Mailbox::by_name("m" + std::to_string(rank)); }
+/// One mailbox per pair: a neighbour may be one round ahead.
+s4u::Mailbox* mailbox_between(int from, int to) {
+  return s4u::Mailbox::by_name(std::to_string(from) + ">" + std::to_string(to));
+}
 
 template <class Body>
 Outcome run(int ranks, const Body& body) {
@@ -79,10 +84,6 @@ Outcome server_on_s4u(int workers, int rounds) {
 
 Outcome halving_doubling_on_s4u(int ranks) {
   return run(ranks, [=](int rank) {
-    // One mailbox per pair: a neighbour may be one round ahead.
-    const auto mailbox = [](int from, int to) {
-      return s4u::Mailbox::by_name(std::to_string(from) + ">" + std::to_string(to));
-    };
     const auto schedule =
         collectives::catalog().find("halving-doubling").make(rank, ranks, ring_size / element_size);
     for (const auto& round : schedule.rounds) {
@@ -90,11 +91,50 @@ Outcome halving_doubling_on_s4u(int ranks) {
       for (const auto& transfer : round)
         if (transfer.kind == collectives::Transfer::Kind::send)
           sent.push_back(
-              mailbox(rank, transfer.peer)
+              mailbox_between(rank, transfer.peer)
                   ->put_async(&rank, static_cast<std::uint64_t>(transfer.piece.size() * element_size)));
       for (const auto& transfer : round)
-        if (transfer.kind != collectives::Transfer::Kind::send) mailbox(transfer.peer, rank)->get<void>();
+        if (transfer.kind != collectives::Transfer::Kind::send)
+          mailbox_between(transfer.peer, rank)->get<void>();
       for (const auto& comm : sent) comm->wait();
+    }
+  });
+}
+
+Outcome all_reduce_on_s4u(const std::string& collective, int ranks, std::int64_t elements) {
+  const collectives::Schedules schedules = collectives::catalog().find(collective).make.schedules(ranks);
+  return run(ranks, [&](int rank) {
+    struct Pair {
+      s4u::Mailbox* to;
+      s4u::Mailbox* from;
+    };
+    std::unordered_map<int, Pair> pairs;
+    const auto with = [&](int peer) -> const Pair& {
+      const auto [found, is_new] = pairs.try_emplace(peer);
+      if (!is_new) return found->second;
+      found->second = {mailbox_between(rank, peer), mailbox_between(peer, rank)};
+      // A message sets out when it is sent, not when it is received.
+      found->second.from->set_receiver(s4u::Actor::self());
+      return found->second;
+    };
+    const auto schedule = schedules(rank, elements);
+    collectives::Round round;
+    std::vector<s4u::CommPtr> sent;
+    for (std::size_t number = 0; number < schedule.rounds.size(); ++number) {
+      schedule.rounds.read(number, round);
+      for (const auto& [kind, peer, piece] : round)
+        if (kind == collectives::Transfer::Kind::send)
+          sent.push_back(
+              with(peer).to->put_async(&rank, static_cast<std::uint64_t>(piece.size() * element_size)));
+      for (const auto& [kind, peer, piece] : round) {
+        if (kind == collectives::Transfer::Kind::send) continue;
+        with(peer).from->get<void>();
+        if (kind == collectives::Transfer::Kind::receive_and_reduce)
+          s4u::this_actor::execute(static_cast<double>(piece.size() * element_size) / reduced_bytes_per_s *
+                                   flops_per_s);
+      }
+      for (const auto& comm : sent) comm->wait();
+      sent.clear();
     }
   });
 }

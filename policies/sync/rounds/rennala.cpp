@@ -8,11 +8,12 @@
 namespace tandem::sync {
 namespace {
 
-std::int64_t gradients(const Setting& setting) { return count_of(setting, "b"); }
+std::int64_t gradients_of_update(const Setting& setting) { return count_of(setting, "b"); }
 
 class RennalaServer final : public CollectingServer {
  public:
-  explicit RennalaServer(const Setting& setting) : CollectingServer(gradients(setting), setting.options) {}
+  explicit RennalaServer(const Setting& setting)
+      : CollectingServer(gradients_of_update(setting), setting.options) {}
 };
 
 }  // namespace
@@ -24,7 +25,7 @@ Algorithm rennala() {
       .paper = "Tyurin, Richtarik, NeurIPS 2023",
       .options = {count_option("b", "gradients of one model that make an update; default not from the paper"),
                   cancel_option()},
-      .make = gradients_collected<RennalaServer>(gradients)};
+      .make = gradients_collected<RennalaServer>(gradients_of_update)};
 }
 
 }  // namespace tandem::sync

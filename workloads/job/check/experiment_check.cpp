@@ -90,9 +90,10 @@ class Checker {
       if (key.accepts.names == Names::none) continue;
       const auto catalog = catalogue_of(key.accepts.names);
       const auto names = catalog.names();
-      const std::string name = key_value(key, experiment_).get<std::string>();
-      if (name.empty() && key_value(key, {}) == name) continue;
-      const bool is_file = key.accepts.is_path(name);
+      const std::string text = key_value(key, experiment_).get<std::string>();
+      if (text.empty() && key_value(key, {}) == text) continue;
+      const bool is_file = key.accepts.is_path(text);
+      const std::string name = entry_name(key.accepts.names, text);
       if (is_file || std::find(names.begin(), names.end(), name) != names.end()) continue;
       std::string expected;
       for (const auto& known : names) expected += (expected.empty() ? "" : " | ") + known;

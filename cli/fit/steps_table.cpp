@@ -1,0 +1,198 @@
+#include "cli/fit/steps_table.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "platforms/csv_table.hpp"
+#include "policies/vocabulary/check.hpp"
+
+namespace tandem::cli {
+namespace {
+
+constexpr const char* what = "a table of times with features";
+constexpr const char* run_column = "run";
+constexpr const char* batch_column = "batch";
+constexpr const char* precision_column = "precision";
+
+double number_of(const CsvTable& table, const std::string& column) {
+  const std::string text = table.text(column);
+  double value = 0.0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
+    table.fail(column, "a finite number", text);
+  return value;
+}
+
+std::string name_in(const CsvTable& table, const std::string& column) {
+  if (!table.is_given(column)) table.fail(column, "a name", "");
+  return table.text(column);
+}
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::vector<std::string> words;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    words.push_back(text.substr(at, comma - at));
+    at = comma + 1;
+  }
+  return words;
+}
+
+std::vector<std::string> features_in(const CsvTable& table, const StepsTableOptions& options) {
+  std::vector<std::string> features;
+  if (options.features.empty()) {
+    for (const std::string& usual : options.usual)
+      if (table.has(usual) && usual != options.target) features.push_back(usual);
+    if (features.empty())
+      table.fail_header(
+          fmt::format("the columns of --features, or some of {}", fmt::join(options.usual, ", ")),
+          fmt::format("{}", fmt::join(table.columns(), ", ")));
+  } else {
+    features = words_of(options.features);
+  }
+  for (const std::string& feature : features) {
+    table.expect(feature);
+    if (feature == options.target || feature == options.group || feature == options.device)
+      throw ConfigError(fmt::format(
+          "--features: expected other columns than target, group and device, found '{}'", feature));
+    if (std::ranges::count(features, feature) > 1)
+      throw ConfigError(fmt::format("--features: expected each column once, found '{}' twice", feature));
+  }
+  return features;
+}
+
+class Reader {
+ public:
+  explicit Reader(const StepsTableOptions& options) : options_(options), table_(options.file, what) {
+    table_.expect(options.target);
+    table_.expect(options.group);
+    if (!options.device.empty()) table_.expect(options.device);
+    found_.features = features_in(table_, options);
+    batch_is_feature_ = std::ranges::find(found_.features, batch_column) != found_.features.end();
+  }
+
+  StepsTable read() {
+    while (table_.next_row()) add_row();
+    if (found_.devices.empty())
+      throw ConfigError(options_.file + ": expected rows below the header, found none");
+    leave_out_constants();
+    for (const auto& [device, rows] : found_.devices) check_groups(device, rows);
+    return std::move(found_);
+  }
+
+ private:
+  double time() const {
+    if (is_rate(options_.target)) return 1.0 / table_.positive(options_.target);
+    const double time_s = table_.duration(options_.target);
+    if (time_s <= 0.0) table_.fail(options_.target, "a time above 0", table_.text(options_.target));
+    return time_s;
+  }
+
+  void add_row() {
+    if (first_place_.empty()) first_place_ = table_.place();
+    const std::string device = options_.device.empty() ? "" : name_in(table_, options_.device);
+    estimates::Reading reading{{{}, time()}, name_in(table_, options_.group), table_.text(run_column)};
+    for (const std::string& feature : found_.features)
+      reading.point.features.push_back(number_of(table_, feature));
+    const bool is_first = !found_.devices.contains(device);
+    DeviceReadings& rows = found_.devices[device];
+    if (is_first) {
+      rows.precision = table_.text(precision_column);
+      first_places_[device] = table_.place();
+    }
+    if (table_.text(precision_column) != rows.precision)
+      table_.fail(
+          precision_column,
+          fmt::format("'{}' as in {} (fit each precision apart)", rows.precision, first_places_[device]),
+          table_.text(precision_column));
+    if (table_.has(batch_column)) add_batch(rows, is_first);
+    rows.readings.push_back(std::move(reading));
+  }
+
+  void add_batch(DeviceReadings& rows, bool is_first) const {
+    const double batch = table_.positive(batch_column);
+    if (is_first) rows.least_batch = rows.most_batch = batch;
+    if (!batch_is_feature_ && batch != rows.least_batch)
+      table_.fail(
+          batch_column,
+          fmt::format("{:g} as in earlier rows, because {} is no feature", rows.least_batch, batch_column),
+          table_.text(batch_column));
+    rows.least_batch = std::min(rows.least_batch, batch);
+    rows.most_batch = std::max(rows.most_batch, batch);
+  }
+
+  /// Features that were named must differ; the others are left out.
+  void leave_out_constants() {
+    for (std::size_t i = found_.features.size(); i-- > 0;) {
+      std::set<double> values;
+      for (const auto& [device, rows] : found_.devices)
+        for (const auto& reading : rows.readings) values.insert(reading.point.features[i]);
+      if (values.size() > 1) continue;
+      const std::string same = fmt::format("'{}' is {:g} in all rows", found_.features[i], *values.begin());
+      if (!options_.features.empty())
+        throw ConfigError(
+            fmt::format("{}: expected features that differ, found that {}", first_place_, same));
+      found_.notes.push_back("no feature: " + same);
+      found_.features.erase(found_.features.begin() + static_cast<std::ptrdiff_t>(i));
+      for (auto& [device, rows] : found_.devices)
+        for (auto& reading : rows.readings)
+          reading.point.features.erase(reading.point.features.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+    if (found_.features.empty())
+      throw ConfigError(first_place_ +
+                        ": expected a feature that differs, found that all are the same in all rows");
+  }
+
+  void check_groups(const std::string& device, const DeviceReadings& rows) const {
+    constexpr std::size_t least = 3;
+    std::set<std::string> groups;
+    for (const auto& reading : rows.readings) groups.insert(reading.group);
+    if (groups.size() >= least) return;
+    throw ConfigError(
+        fmt::format("{}: {}: expected at least three groups{} (each is predicted without it), found {}: {}",
+                    first_places_.at(device), options_.group, device.empty() ? "" : " of device " + device,
+                    groups.size(), fmt::join(groups, ", ")));
+  }
+
+  const StepsTableOptions& options_;
+  CsvTable table_;
+  StepsTable found_;
+  bool batch_is_feature_ = false;
+  std::string first_place_;
+  std::map<std::string, std::string> first_places_;  ///< by device
+};
+
+}  // namespace
+
+bool is_rate(const std::string& column) {
+  std::string lower;
+  for (const char c : column) lower += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const char* const marks[] = {"speed", "per_second", "/s"};
+  return std::ranges::any_of(marks, [&](const char* mark) { return lower.find(mark) != std::string::npos; });
+}
+
+StepsTable read_steps_table(const StepsTableOptions& options) { return Reader(options).read(); }
+
+std::vector<AskedRow> read_asked_rows(const std::string& file, const std::vector<std::string>& features,
+                                      const std::string& device) {
+  CsvTable table(file, what);
+  for (const std::string& feature : features) table.expect(feature);
+  if (!device.empty()) table.expect(device);
+  std::vector<AskedRow> rows;
+  while (table.next_row()) {
+    AskedRow row{table.place(), device.empty() ? "" : name_in(table, device), {}};
+    for (const std::string& feature : features) row.features.push_back(number_of(table, feature));
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+}  // namespace tandem::cli

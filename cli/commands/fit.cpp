@@ -561,7 +561,7 @@ void add_fit_predictor(CLI::App& command, const std::string& subject, const std:
       "(which\n"
       "readings share a machine and hour), batch, precision. For new families of networks, or other "
       "devices,\n"
-      "make them the groups.\n\n"
+      "make them the groups. Without columns of features, those of the models in the column model count.\n\n"
       "Example:\n"
       "  " +
       example);

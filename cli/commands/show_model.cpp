@@ -8,7 +8,6 @@
 #include <system_error>
 
 #include "cli/shared/output.hpp"
-#include "policies/vocabulary/quantity_text.hpp"
 #include "workloads/data/dataset.hpp"
 #include "workloads/model/catalog.hpp"
 #include "workloads/model/features.hpp"
@@ -18,10 +17,9 @@ namespace tandem::cli {
 namespace {
 
 DatasetInfo images_for(const std::string& model, const std::string& dataset) {
-  std::string name = dataset;
-  if (name.empty()) name = is_for_photographs(model) ? "synthetic-imagenet" : "cifar-10";
+  if (dataset.empty()) return usual_images(model);
   return describe_modelled_dataset(
-      {.name = name, .directory = {}, .train_samples = 0, .test_samples = 0, .seed = 1});
+      {.name = dataset, .directory = {}, .train_samples = 0, .test_samples = 0, .seed = 1});
 }
 
 std::string flops_text(Flops flops) { return three_digits(flops.count() * 1e-6) + " M"; }

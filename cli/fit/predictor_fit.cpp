@@ -39,7 +39,7 @@ std::string refusal_of(const AskedRow& row, const std::vector<std::string>& feat
 /// Prints the times, and returns them as a document.
 json answer(const PredictorFitOptions& options, const StepsTable& table, const Evaluations& evaluations) {
   json answers = json::array();
-  for (const AskedRow& row : read_asked_rows(options.asked, table.features, options.table.device)) {
+  for (const AskedRow& row : read_asked_rows(options.asked, table, options.table.device)) {
     json answered = {{"place", row.place}, {"device", row.device}};
     if (const std::string refusal = refusal_of(row, table.features, evaluations); !refusal.empty()) {
       print_warning(row.place + ": no time, because " + refusal);

@@ -92,7 +92,7 @@ std::string evaluation_text(const DeviceReadings& rows, const Evaluation& found,
                       "median", "worst", "bias", "by rows", "worst group");
   for (const FormScore& score : found.scores) text += score_text(score);
   text += errors_text("chosen without the group", found.chosen_inside, "");
-  text += fmt::format("  {:<24} {:>8} {:>37}\n", "nearest row (look-up)", percent(found.look_up),
+  text += fmt::format("  {:<24} {:>8} {:>36}\n", "nearest row (look-up)", percent(found.look_up),
                       percent_or_dash(found.look_up_by_rows));
   text += fmt::format("  chosen: {} (condition {}); readings of a run differ by {}, runs by {}\n",
                       found.predictor.form.name, three_digits(condition_of(found)),

@@ -13,6 +13,7 @@
 
 #include "platforms/csv_table.hpp"
 #include "policies/vocabulary/check.hpp"
+#include "workloads/model/features.hpp"
 
 namespace tandem::cli {
 namespace {
@@ -20,6 +21,7 @@ namespace {
 constexpr const char* what = "a table of times with features";
 constexpr const char* run_column = "run";
 constexpr const char* batch_column = "batch";
+constexpr const char* model_column = "model";
 constexpr const char* precision_column = "precision";
 
 double number_of(const CsvTable& table, const std::string& column) {
@@ -46,27 +48,87 @@ std::vector<std::string> words_of(const std::string& text) {
   return words;
 }
 
-std::vector<std::string> features_in(const CsvTable& table, const StepsTableOptions& options) {
-  std::vector<std::string> features;
-  if (options.features.empty()) {
-    for (const std::string& usual : options.usual)
-      if (table.has(usual) && usual != options.target) features.push_back(usual);
-    if (features.empty())
-      table.fail_header(
-          fmt::format("the columns of --features, or some of {}", fmt::join(options.usual, ", ")),
-          fmt::format("{}", fmt::join(table.columns(), ", ")));
-  } else {
-    features = words_of(options.features);
+/// Where features come from.
+class FeatureSource {
+ public:
+  FeatureSource(std::vector<std::string> features, bool are_of_models)
+      : features_(std::move(features)), are_of_models_(are_of_models) {}
+
+  void expect_in(const CsvTable& table) const {
+    if (are_of_models_) table.expect(model_column);
+    for (const std::string& feature : features_)
+      if (!are_of_models_) table.expect(feature);
   }
-  for (const std::string& feature : features) {
-    table.expect(feature);
+  /// Of the current row.
+  std::vector<double> values(const CsvTable& table) {
+    std::vector<double> found;
+    if (are_of_models_) {
+      const double batch = table.positive_or(batch_column, 1.0);
+      const ModelFeatures& model = model_of(table);
+      for (const std::string& feature : features_) found.push_back(value_of(feature, model, batch));
+    } else {
+      for (const std::string& feature : features_) found.push_back(number_of(table, feature));
+    }
+    return found;
+  }
+
+ private:
+  static double value_of(const std::string& feature, const ModelFeatures& model, double batch) {
+    if (feature == "matrix_flops") return batch * model.matrix_flops.count();
+    if (feature == "elementwise_bytes") return batch * static_cast<double>(model.elementwise_bytes.count());
+    if (feature == "launches") return static_cast<double>(model.launches);
+    if (feature == "optimizer_bytes") return static_cast<double>(model.optimizer_bytes.count());
+    if (feature == "checkpoint_bytes") return static_cast<double>(model.checkpoint_bytes.count());
+    TANDEM_CHECK(feature == "tensors", feature);
+    return static_cast<double>(model.tensors);
+  }
+
+  const ModelFeatures& model_of(const CsvTable& table) {
+    const std::string name = name_in(table, model_column);
+    const auto known = models_.find(name);
+    if (known != models_.end()) return known->second;
+    try {
+      LearnerSetting setting;
+      setting.model = name;
+      setting.dataset = usual_images(name);
+      return models_.emplace(name, features_of(plan_model(setting))).first->second;
+    } catch (const ConfigError& error) {
+      throw ConfigError(fmt::format("{}: {}: {}", table.place(), model_column, error.what()));
+    }
+  }
+
+  std::vector<std::string> features_;
+  bool are_of_models_;
+  std::map<std::string, ModelFeatures> models_;
+};
+
+/// Chooses the features of the table.
+void choose_features(const CsvTable& table, const StepsTableOptions& options, StepsTable& found) {
+  if (!options.features.empty()) {
+    found.features = words_of(options.features);
+  } else {
+    for (const std::string& usual : options.usual)
+      if (table.has(usual) && usual != options.target) found.features.push_back(usual);
+    // The batch alone explains no model.
+    found.are_of_models =
+        table.has(model_column) &&
+        std::ranges::all_of(found.features, [](const auto& name) { return name == batch_column; });
+    if (found.are_of_models) {
+      found.features = options.usual;
+      std::erase(found.features, batch_column);
+    }
+  }
+  if (found.features.empty())
+    table.fail_header(fmt::format("the columns of --features, some of {}, or {}",
+                                  fmt::join(options.usual, ", "), model_column),
+                      fmt::format("{}", fmt::join(table.columns(), ", ")));
+  for (const std::string& feature : found.features) {
     if (feature == options.target || feature == options.group || feature == options.device)
       throw ConfigError(fmt::format(
           "--features: expected other columns than target, group and device, found '{}'", feature));
-    if (std::ranges::count(features, feature) > 1)
+    if (std::ranges::count(found.features, feature) > 1)
       throw ConfigError(fmt::format("--features: expected each column once, found '{}' twice", feature));
   }
-  return features;
 }
 
 class Reader {
@@ -75,14 +137,19 @@ class Reader {
     table_.expect(options.target);
     table_.expect(options.group);
     if (!options.device.empty()) table_.expect(options.device);
-    found_.features = features_in(table_, options);
-    batch_is_feature_ = std::ranges::find(found_.features, batch_column) != found_.features.end();
+    choose_features(table_, options, found_);
+    source_.emplace(found_.features, found_.are_of_models);
+    source_->expect_in(table_);
+    batch_may_differ_ = found_.are_of_models || std::ranges::count(found_.features, batch_column) > 0;
   }
 
   StepsTable read() {
     while (table_.next_row()) add_row();
     if (found_.devices.empty())
       throw ConfigError(options_.file + ": expected rows below the header, found none");
+    if (found_.are_of_models)
+      found_.notes.emplace_back(
+          "features are those of the models in the column model, for their usual images");
     leave_out_constants();
     for (const auto& [device, rows] : found_.devices) check_groups(device, rows);
     return std::move(found_);
@@ -100,8 +167,7 @@ class Reader {
     if (first_place_.empty()) first_place_ = table_.place();
     const std::string device = options_.device.empty() ? "" : name_in(table_, options_.device);
     estimates::Reading reading{{{}, time()}, name_in(table_, options_.group), table_.text(run_column)};
-    for (const std::string& feature : found_.features)
-      reading.point.features.push_back(number_of(table_, feature));
+    reading.point.features = source_->values(table_);
     const bool is_first = !found_.devices.contains(device);
     DeviceReadings& rows = found_.devices[device];
     if (is_first) {
@@ -120,7 +186,7 @@ class Reader {
   void add_batch(DeviceReadings& rows, bool is_first) const {
     const double batch = table_.positive(batch_column);
     if (is_first) rows.least_batch = rows.most_batch = batch;
-    if (!batch_is_feature_ && batch != rows.least_batch)
+    if (!batch_may_differ_ && batch != rows.least_batch)
       table_.fail(
           batch_column,
           fmt::format("{:g} as in earlier rows, because {} is no feature", rows.least_batch, batch_column),
@@ -165,7 +231,8 @@ class Reader {
   const StepsTableOptions& options_;
   CsvTable table_;
   StepsTable found_;
-  bool batch_is_feature_ = false;
+  std::optional<FeatureSource> source_;
+  bool batch_may_differ_ = false;
   std::string first_place_;
   std::map<std::string, std::string> first_places_;  ///< by device
 };
@@ -181,17 +248,15 @@ bool is_rate(const std::string& column) {
 
 StepsTable read_steps_table(const StepsTableOptions& options) { return Reader(options).read(); }
 
-std::vector<AskedRow> read_asked_rows(const std::string& file, const std::vector<std::string>& features,
+std::vector<AskedRow> read_asked_rows(const std::string& file, const StepsTable& of,
                                       const std::string& device) {
   CsvTable table(file, what);
-  for (const std::string& feature : features) table.expect(feature);
+  FeatureSource source(of.features, of.are_of_models);
+  source.expect_in(table);
   if (!device.empty()) table.expect(device);
   std::vector<AskedRow> rows;
-  while (table.next_row()) {
-    AskedRow row{table.place(), device.empty() ? "" : name_in(table, device), {}};
-    for (const std::string& feature : features) row.features.push_back(number_of(table, feature));
-    rows.push_back(std::move(row));
-  }
+  while (table.next_row())
+    rows.push_back({table.place(), device.empty() ? "" : name_in(table, device), source.values(table)});
   return rows;
 }
 

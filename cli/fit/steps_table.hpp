@@ -27,8 +27,9 @@ struct DeviceReadings {
 
 struct StepsTable {
   std::vector<std::string> features;
+  bool are_of_models = false;  ///< computed from the column `model`: the table has no columns of features
   std::map<std::string, DeviceReadings> devices;  ///< by name; of a table without devices: ""
-  std::vector<std::string> notes;                 ///< columns that were left out, and why
+  std::vector<std::string> notes;                 ///< where features come from, and which were left out
 };
 
 /// Whether a column's name says that it holds steps per second, whose inverse is the time of a step.
@@ -41,14 +42,15 @@ struct AskedRow {
   std::vector<double> features;
 };
 
-/// The column `run`, if there is one, tells runs of one group apart. Errors: ConfigError with file and line
-/// for missing columns; times that are not above 0; features that are missing, not finite or the same in all
-/// rows; a device with fewer than three groups, with two precisions, or with several batches where `batch` is
-/// not a feature.
+/// The column `run`, if there is one, tells runs of one group apart. Without columns of features they are
+/// those of the models of the catalogue in the column `model`, for their usual images, with flops and bytes
+/// times the column `batch` if there is one. Errors: ConfigError with file and line for missing columns;
+/// times that are not above 0; features that are missing, not finite or the same in all rows; a device with
+/// fewer than three groups, with two precisions, or with several batches where `batch` is not a feature.
 StepsTable read_steps_table(const StepsTableOptions& options);
 
-/// Rows with these features; `device`: a column, or empty. Errors: ConfigError as above.
-std::vector<AskedRow> read_asked_rows(const std::string& file, const std::vector<std::string>& features,
+/// Rows with the features of the table; `device`: a column, or empty. Errors: ConfigError as above.
+std::vector<AskedRow> read_asked_rows(const std::string& file, const StepsTable& of,
                                       const std::string& device);
 
 }  // namespace tandem::cli

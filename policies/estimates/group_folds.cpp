@@ -162,22 +162,22 @@ FoldOfGroup fold_without(const std::string& group, const std::vector<Sample>& sa
 }
 
 /// The median of the readings with the nearest features, each from 0 to 1 over the others.
-double nearest(const std::vector<Reading>& others, const Reading& reading) {
+double nearest(const std::vector<const Reading*>& others, const Reading& reading) {
   const std::size_t count = reading.point.features.size();
   Vector span(count, 0.0);
   for (std::size_t i = 0; i < count; ++i) {
-    const auto value = [&](const Reading& other) { return other.point.features[i]; };
+    const auto value = [&](const Reading* other) { return other->point.features[i]; };
     const auto [least, most] = std::ranges::minmax_element(others, {}, value);
     span[i] = value(*most) > value(*least) ? value(*most) - value(*least) : 1.0;
   }
   double least = std::numeric_limits<double>::infinity();
   Vector values;
-  for (const Reading& other : others) {
+  for (const Reading* other : others) {
     double distance = 0.0;
     for (std::size_t i = 0; i < count; ++i)
-      distance += std::pow((other.point.features[i] - reading.point.features[i]) / span[i], 2);
+      distance += std::pow((other->point.features[i] - reading.point.features[i]) / span[i], 2);
     if (distance < least) values.clear();
-    if (distance <= least) values.push_back(other.point.value);
+    if (distance <= least) values.push_back(other->point.value);
     least = std::min(least, distance);
   }
   return quantile(values, 0.5);
@@ -186,12 +186,12 @@ double nearest(const std::vector<Reading>& others, const Reading& reading) {
 /// Mean error of each reading by the nearest one in another fold.
 double look_up_error(const std::vector<Reading>& readings, bool by_group) {
   Vector errors;
-  std::vector<Reading> others;
+  std::vector<const Reading*> others;
   for (std::size_t i = 0; i < readings.size(); ++i) {
     others.clear();
     for (std::size_t j = 0; j < readings.size(); ++j)
       if (by_group ? readings[j].group != readings[i].group : j % row_folds != i % row_folds)
-        others.push_back(readings[j]);
+        others.push_back(&readings[j]);
     errors.push_back(std::abs(nearest(others, readings[i]) / readings[i].point.value - 1.0));
   }
   return mean(errors);

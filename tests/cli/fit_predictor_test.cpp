@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/command.hpp"
+#include "workloads/model/features.hpp"
 
 namespace tandem::testing {
 namespace TANDEM_FILE {
@@ -73,6 +74,35 @@ TEST_F(FitPredictor, FindsTheLawOfEachDevice) {
   EXPECT_THAT(text.output, HasSubstr("runs on fresh machines differ is not known"));
 }
 
+/// 5 ms + flops / 1 T + bytes of values / 100 G + 20 us a launch, of models without columns of features.
+TEST_F(FitPredictor, KnowsTheFeaturesOfModels) {
+  const auto step_s = [](const std::string& model, double batch) {
+    LearnerSetting setting;
+    setting.model = model;
+    setting.dataset = {.name = "cifar-10", .channels = 3, .height = 32, .width = 32, .classes = 10};
+    const ModelFeatures features = features_of(plan_model(setting));
+    return 5e-3 + batch * features.matrix_flops.count() / 1e12 +
+           batch * static_cast<double>(features.elementwise_bytes.count()) / 1e11 +
+           20e-6 * static_cast<double>(features.launches);
+  };
+  std::string table = "model,batch,step_time\n";
+  for (const char* model :
+       {"resnet-cifar:blocks=2-2-2", "resnet-cifar:blocks=2-3-3", "resnet-cifar", "resnet-cifar:filters=16",
+        "resnet32", "shake-shake:hidden=16", "shake-shake:hidden=32:depth=14", "shake-shake:hidden=64"})
+    for (const int batch : {32, 128})
+      table +=
+          std::string(model) + ',' + std::to_string(batch) + ',' + json(step_s(model, batch)).dump() + '\n';
+  line_.write("models.csv", table);
+  line_.write("ask.csv", "model,batch\nresnet-cifar:blocks=3-4-3,64\nresnet-cifar:blocks=90-90-90,64\n");
+  const json found = fit("speed models.csv --target step_time --group model --ask ask.csv");
+  EXPECT_EQ(found.at("features"), json({"matrix_flops", "elementwise_bytes", "launches", "optimizer_bytes"}));
+  EXPECT_EQ(found.at("devices")[0].at("batch"), json({32.0, 128.0}));
+  EXPECT_LT(found.at("devices")[0].at("errors").at("mean").get<double>(), 1e-5);
+  const double expected = step_s("resnet-cifar:blocks=3-4-3", 64);
+  EXPECT_NEAR(found.at("asked")[0].at("value_s").get<double>(), expected, 1e-5 * expected);
+  EXPECT_TRUE(found.at("asked")[1].contains("refused"));
+}
+
 TEST_F(FitPredictor, OfCheckpointsIsTheSame) {
   std::string table = "network,checkpoint_bytes,tensors,written\n";
   for (int i = 0; i < 6; ++i) {
@@ -102,9 +132,10 @@ TEST_F(FitPredictor, RefusesWhatIsNoTable) {
   refuses("g,t,f\na,0,1\nb,2,2\n", "--features f", "bad.csv:2: t: expected a time above 0");
   refuses("g,t,f\n,1,1\n", "--features f", "bad.csv:2: g: expected a name");
   refuses("g,t,f\n", "--features f", "expected rows below the header");
-  refuses("g,t,f\na,1,1\n", "", "bad.csv:1: expected the columns of --features, or some of matrix_flops");
+  refuses("g,t,f\na,1,1\n", "", "bad.csv:1: expected the columns of --features, some of matrix_flops");
   refuses("g,t,f\na,1,1\n", "--features f,t",
           "expected other columns than target, group and device, found 't'");
+  refuses("g,t,model\na,1,resnet32\nb,2,resnet33\n", "", "bad.csv:3: model: unknown model 'resnet33'");
   refuses("g,t,f\na,1,1\n", "--features f --device d", "expected a column 'd'");
   refuses("g,t,f,batch\na,1,1,32\nb,2,2,64\n", "--features f", "bad.csv:3: batch: expected 32");
   refuses("g,t,f,precision\na,1,1,fp32\nb,2,2,tf32\n", "--features f",

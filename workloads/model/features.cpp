@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "policies/vocabulary/check.hpp"
+#include "workloads/data/dataset.hpp"
 
 namespace tandem {
 namespace {
@@ -32,6 +32,14 @@ void add(KindOfWork& sum, const LayerWork& work) {
 }
 
 }  // namespace
+
+DatasetInfo usual_images(const std::string& model) {
+  return describe_modelled_dataset({.name = is_for_photographs(model) ? "synthetic-imagenet" : "cifar-10",
+                                    .directory = {},
+                                    .train_samples = 0,
+                                    .test_samples = 0,
+                                    .seed = 1});
+}
 
 const char* to_text(LayerKind kind) {
   switch (kind) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "workloads/model/plan.hpp"
@@ -32,6 +33,9 @@ struct ModelFeatures {
   std::int64_t tensors = 0;       ///< trained
   Bytes checkpoint_bytes;         ///< trained values and running statistics, without the optimiser
 };
+
+/// The images for which such models are made: photographs of ImageNet's size, or those of CIFAR-10.
+DatasetInfo usual_images(const std::string& model);
 
 /// "convolution", "grouped convolution": the name of a kind.
 const char* to_text(LayerKind kind);

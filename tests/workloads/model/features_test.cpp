@@ -53,6 +53,18 @@ TEST(ModelFeatures, OfBlocksCountTheSumAtTheirEnd) {
   EXPECT_EQ(of(LayerKind::copy).layers, 2 * 2) << "a shift and a concatenation for each skip path";
 }
 
+/// Counted by a script that knows the networks layer by layer.
+TEST(ModelFeatures, OfFamilies) {
+  const ModelFeatures resnet = features("resnet-cifar:blocks=2-3-3", 3, 32);
+  EXPECT_DOUBLE_EQ(resnet.matrix_flops.count(), 840'113'664.0);
+  EXPECT_EQ(resnet.elementwise_bytes, Bytes(19'792'896));
+  EXPECT_EQ(resnet.launches, 154);
+  const ModelFeatures shake = features("shake-shake:hidden=16", 3, 32);
+  EXPECT_DOUBLE_EQ(shake.matrix_flops.count(), 654'511'872.0);
+  EXPECT_EQ(shake.elementwise_bytes, Bytes(28'180'992));
+  EXPECT_EQ(shake.launches, 403);
+}
+
 /// The flops by kind are those of the description.
 TEST(ModelFeatures, HaveAllFlopsOfTheModel) {
   for (const char* name : {"resnet-cifar:blocks=1-2-1", "shake-shake", "mobilenet-v2", "resnet18"}) {

@@ -1,5 +1,6 @@
 // `tandem fit`: lifetime models from observations of machines (how long they lived, when they came and went,
-// or how many there were), and costs of networks, servers and all-reduces from tables of measured times.
+// or how many there were), costs of networks, servers and all-reduces from tables of measured times, and
+// predictors of the times of steps and checkpoints.
 #include "policies/lifetimes/estimate/fit.hpp"
 
 #include <fmt/format.h>
@@ -21,6 +22,7 @@
 #include "cli/fit/fit_replay.hpp"
 #include "cli/fit/fit_text.hpp"
 #include "cli/fit/lifetimes_file.hpp"
+#include "cli/fit/predictor_fit.hpp"
 #include "cli/fit/table_fit.hpp"
 #include "cli/shared/cache_options.hpp"
 #include "cli/shared/output.hpp"
@@ -454,15 +456,65 @@ void add_fit_collectives(CLI::App& command) {
   });
 }
 
+// ---- Predictors of times ----
+
+/// `usual`: features, as `tandem show MODEL --json` names them.
+void add_fit_predictor(CLI::App& command, const std::string& subject, const std::string& summary,
+                       std::vector<std::string> usual, const std::string& example) {
+  auto* fit = command.add_subcommand(subject, summary);
+  const auto options = std::make_shared<PredictorFitOptions>();
+  options->subject = subject;
+  options->table.usual = std::move(usual);
+  fit->add_option("TABLE", options->table.file, "Table of measured times with features (.csv with a header)")
+      ->required();
+  fit->add_option("--target", options->table.target,
+                  "Column of the times (seconds, or 230ms); a column whose name has speed, per_second or /s "
+                  "holds rates")
+      ->required();
+  fit->add_option("--group", options->table.group,
+                  "Column of the networks: each group is predicted by a fit without it")
+      ->required();
+  fit->add_option("--device", options->table.device, "Column of the devices, each of which has its own fit");
+  fit->add_option("--features", options->table.features,
+                  fmt::format("Columns, separated by commas [of {}, those that the table has]",
+                              fmt::join(options->table.usual, ", ")));
+  fit->add_option("--ask", options->asked,
+                  "Table with the same columns of features, and of devices, whose times are predicted");
+  fit->add_option("--out", options->out, "Write the predictor to this file (.json)");
+  fit->add_option("--confidence", options->confidence, "Of intervals [0.9]")->check(CLI::Range(0.5, 0.9999));
+  fit->footer(
+      "The forms of `tandem list predictor` are fitted to the medians of rows with equal features, by "
+      "relative\n"
+      "errors. Scales and the choice of a form belong to each fit without a group. Optional columns: run "
+      "(which\n"
+      "readings share a machine and hour), batch, precision. For new families of networks, or other "
+      "devices,\n"
+      "make them the groups. Without columns of features, those of the models in the column model count.\n\n"
+      "Example:\n"
+      "  " +
+      example);
+  fit->callback([options] { fit_predictor(*options); });
+}
+
 }  // namespace
 
 void add_fit(CLI::App& app, int&) {
-  auto* command = app.add_subcommand(
-      "fit", "Fit models to measured tables: lifetimes of machines, networks, servers, all-reduces");
+  auto* command = app.add_subcommand("fit",
+                                     "Fit models to measured tables: lifetimes of machines, networks, "
+                                     "servers, all-reduces, times of steps and "
+                                     "checkpoints");
   command->require_subcommand(1);
   add_fit_network(*command);
   add_fit_server(*command);
   add_fit_collectives(*command);
+  add_fit_predictor(
+      *command, "speed", "Step times of networks from their features, with intervals",
+      {"matrix_flops", "elementwise_bytes", "launches", "optimizer_bytes", "batch"},
+      "tandem fit speed steps.csv --target step_time --group network --device gpu --out speed.json");
+  add_fit_predictor(
+      *command, "checkpoint", "Times of checkpoints from their sizes, with intervals",
+      {"checkpoint_bytes", "tensors"},
+      "tandem fit checkpoint written.csv --target duration --group network --out checkpoint.json");
   auto* fit = command->add_subcommand(
       "lifetimes", "Estimate how long machines live that may be taken away, and fit lifetime models");
   const auto options = std::make_shared<FitOptions>();

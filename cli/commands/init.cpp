@@ -58,7 +58,8 @@ int parse_nodes(const std::string& text) {
 }
 
 std::function<void(const std::string&)> is_in(Names names) {
-  return [names](const std::string& text) {
+  return [names](const std::string& given) {
+    const std::string text = entry_name(names, given);
     const auto known = catalogue_of(names).names();
     const std::string way = way_without_catalogue(names);
     if (!way.empty() && std::ranges::find(known, text) == known.end() && nearest_name(text, known).empty())

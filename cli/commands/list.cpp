@@ -19,6 +19,7 @@
 #include "platforms/device_catalog.hpp"
 #include "platforms/offers.hpp"
 #include "policies/cache/policy.hpp"
+#include "policies/estimates/forms.hpp"
 #include "policies/sync/policy.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/choices.hpp"
@@ -141,6 +142,28 @@ nlohmann::json names_document(Names names, const std::string& name) {
       list.back()["membership"] = membership;
     if (const std::string needs = needs_of(names, entry.name); !needs.empty()) list.back()["needs"] = needs;
   }
+  return list;
+}
+
+/// All forms, or the one of this name. Errors: ConfigError when there is none.
+std::vector<CatalogEntry<estimates::FormFit>> forms_of(const std::string& name) {
+  if (name.empty()) return estimates::forms().entries();
+  return {estimates::forms().find(name)};
+}
+
+std::string forms_text(Names, const std::string& name) {
+  std::string text;
+  for (const auto& form : forms_of(name)) {
+    text += fmt::format("  {:<10} {}\n", form.name, form.summary);
+    if (!form.paper.empty()) text += fmt::format("  {:<10} ({})\n", "", form.paper);
+  }
+  return text;
+}
+
+nlohmann::json forms_document(Names, const std::string& name) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const auto& form : forms_of(name))
+    list.push_back({{"name", form.name}, {"summary", form.summary}, {"paper", form.paper}});
   return list;
 }
 
@@ -314,6 +337,8 @@ const std::vector<Kind>& kinds() {
        devices_text, devices_document},
       {"offer", "Offers of machines (<prop id=\"offer\"> of a host)", Names::none, offers_text,
        offers_document},
+      {"predictor", "Forms of predictors (tandem fit speed, tandem fit checkpoint)", Names::none, forms_text,
+       forms_document},
       {"limit", "Limits: what is refused, why, and an example", Names::none, limits_text, limits_document},
   };
   return all;
@@ -348,7 +373,7 @@ void add_list(CLI::App& app, int&) {
   command->add_option("KIND", *kind,
                       "sync, collective, compression, sharding, cache, sampling, split, lifetime, "
                       "checkpointing, recovery, provisioning, model, dataset, device, offer, trace-cache, "
-                      "limit or all [all]");
+                      "predictor, limit or all [all]");
   command->add_option("NAME", *name, "list only this one");
   command->footer(
       "Examples:\n"

@@ -1,10 +1,11 @@
-// `tandem show`: a platform, a resolved experiment, or the keys of experiments.
+// `tandem show`: a platform, a resolved experiment, a model, or the keys of experiments.
 #include <fmt/format.h>
 
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.hpp"
+#include "cli/commands/show_model.hpp"
 #include "cli/shared/job_options.hpp"
 #include "cli/shared/output.hpp"
 #include "cli/shared/platform_drawings.hpp"
@@ -25,8 +26,9 @@ namespace tandem::cli {
 namespace {
 
 struct ShowOptions {
-  JobOptions job;    ///< its file may be a platform's, too
-  std::string keys;  ///< with which keys begin that are listed; empty: all
+  JobOptions job;       ///< its file may be a platform's, or a model
+  std::string dataset;  ///< of a model
+  std::string keys;     ///< with which keys begin that are listed; empty: all
   bool lists_keys = false;
   bool details = false;  ///< of keys
   std::string svg;       ///< file for the drawing of a platform; empty: none
@@ -60,7 +62,13 @@ void show(const ShowOptions& options) {
   if (options.details) throw ConfigError("show --details: expected --keys, whose keys it explains");
   const std::string& file = options.job.experiment_file;
   if (file.empty())
-    throw ConfigError("show: name a platform (.xml) or an experiment (.yaml), or give --keys");
+    throw ConfigError("show: name a platform (.xml), an experiment (.yaml) or a model, or give --keys");
+  if (names_model(file)) {
+    if (!options.job.settings.empty() || !options.job.variant.empty() || !options.svg.empty())
+      throw ConfigError("show: --set, --variant and --svg do not apply to a model, found " + file);
+    return show_model(file, options.dataset);
+  }
+  if (!options.dataset.empty()) throw ConfigError("show --dataset: expected a model, found " + file);
   const bool is_platform = file.ends_with(".xml");
   if (is_platform && (!options.job.settings.empty() || !options.job.variant.empty()))
     throw ConfigError("show: --set and --variant change an experiment (.yaml), found the platform " + file);
@@ -81,15 +89,18 @@ void show(const ShowOptions& options) {
 
 void add_show(CLI::App& app, int&) {
   auto* command = app.add_subcommand(
-      "show", "Show a platform (hosts, devices, links, bottlenecks) or a resolved experiment");
+      "show", "Show a platform (hosts, devices, links, bottlenecks), a resolved experiment or a model");
   const auto options = std::make_shared<ShowOptions>();
-  command->add_option("FILE", options->job.experiment_file, "Platform (.xml) or experiment (.yaml)")
+  command->add_option("FILE", options->job.experiment_file, "Platform (.xml), experiment (.yaml) or model")
       ->transform(or_shipped());
   add_override_options(*command, options->job);
   command
       ->add_option("--svg", options->svg,
                    "Of a platform: also write this drawing of hosts and links; the busiest link is red")
       ->type_name("FILE");
+  command->add_option("--dataset", options->dataset,
+                      "Of a model: for the images of this data set [cifar-10; synthetic-imagenet for models "
+                      "of photographs]");
   const auto* keys =
       command
           ->add_option("--keys", options->keys,
@@ -103,6 +114,7 @@ void add_show(CLI::App& app, int&) {
       "  tandem show platforms/rack.xml\n"
       "  tandem show platforms/rack.xml --svg rack.svg\n"
       "  tandem show workloads/experiments/mixed_lab.yaml --variant ring\n"
+      "  tandem show resnet-cifar:blocks=2-3-3\n"
       "  tandem show --keys\n"
       "  tandem show --keys checkpoint\n"
       "  tandem show --keys checkpoint.to\n"

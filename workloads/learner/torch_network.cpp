@@ -65,4 +65,21 @@ at::Tensor Network::apply(const Branches& branches, const at::Tensor*, const at:
   return at::cat(outputs, 1);
 }
 
+at::Tensor Network::shares_for(const at::Tensor& x) const {
+  if (x.is_cuda()) return at::rand({x.size(0), 1, 1, 1}, x.options().requires_grad(false));
+  const at::Tensor shares = at::empty({x.size(0), 1, 1, 1}, at::kFloat);
+  for (float& share : std::span(shares.data_ptr<float>(), static_cast<std::size_t>(shares.numel())))
+    share = static_cast<float>(dropout_->uniform());
+  return shares.to(x.scalar_type());
+}
+
+at::Tensor Network::apply(const Shake& shake, const at::Tensor*, const at::Tensor& x) const {
+  const at::Tensor first = run(shake.first, x), second = run(shake.second, x);
+  const at::Tensor rest = run(shake.shortcut, x) + second, difference = first - second;
+  if (dropout_ == nullptr) return rest + 0.5 * difference;
+  const at::Tensor forward = shares_for(first), backward = shares_for(first);
+  // The value has the shares of the forward pass, the gradient those of the backward pass.
+  return rest + backward * difference + ((forward - backward) * difference).detach();
+}
+
 }  // namespace tandem

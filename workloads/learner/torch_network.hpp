@@ -14,8 +14,9 @@ namespace tandem {
 
 class Network {
  public:
-  /// `tensors`: those of the plan, in its order. `dropout`: draws the values that training omits, on a
-  /// processor (a GPU uses libtorch's own generator); null in evaluation. Both must outlive the network.
+  /// `tensors`: those of the plan, in its order. `dropout`: draws the values that training omits, and the
+  /// shares of mixed branches, on a processor (a GPU uses libtorch's own generator); null in evaluation. Both
+  /// must outlive the network.
   Network(const std::vector<at::Tensor>& tensors, Rng* dropout) : tensors_(tensors), dropout_(dropout) {}
 
   at::Tensor run(const std::vector<Layer>& layers, at::Tensor x) const;
@@ -47,6 +48,12 @@ class Network {
   at::Tensor apply(const PadChannels& pad, const at::Tensor*, const at::Tensor& x) const;
   at::Tensor apply(const Residual& residual, const at::Tensor*, const at::Tensor& x) const;
   at::Tensor apply(const Branches& branches, const at::Tensor*, const at::Tensor& x) const;
+  at::Tensor apply(const Shift&, const at::Tensor*, const at::Tensor& x) const {
+    return at::constant_pad_nd(x, {-1, 1, -1, 1});
+  }
+  at::Tensor apply(const Shake& shake, const at::Tensor*, const at::Tensor& x) const;
+  /// For each sample of x a random number between 0 and 1.
+  at::Tensor shares_for(const at::Tensor& x) const;
 
   const std::vector<at::Tensor>& tensors_;
   Rng* dropout_;

@@ -20,7 +20,9 @@ struct BucketSizes {
 };
 
 struct LearnerSetting {
-  std::string model;            ///< a name of model_catalog(), or the path of a TorchScript file
+  /// A name of model_catalog(), where a family has options such as "resnet-cifar:blocks=2-3-3:filters=32"; or
+  /// the path of a TorchScript file.
+  std::string model;
   DatasetInfo dataset;          ///< image shape and classes
   int image_size = 0;           ///< side to which images are scaled for the model; 0: as they are
   Bytes bucket_bytes;           ///< layers are gathered into buckets of at least this size; 0: one bucket
@@ -40,6 +42,8 @@ struct LearnerSetting {
 
 /// Names, summaries and papers of the models; the factory is internal.
 const Catalog<int>& model_catalog();
+/// The entry of a model: "resnet-cifar" of "resnet-cifar:blocks=2-3-3:filters=32". Other names are their own.
+inline std::string model_entry_name(const std::string& model) { return model.substr(0, model.find(':')); }
 /// The model was published for photographs of ImageNet. False for names outside the catalogue.
 bool is_for_photographs(const std::string& model);
 inline constexpr int photograph_side = 224;

@@ -1,6 +1,9 @@
 #include "workloads/model/definition.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <iterator>
+#include <map>
 
 #include "workloads/model/catalog.hpp"
 #include "workloads/model/zoo/models.hpp"
@@ -52,6 +55,55 @@ constexpr Row rows[] = {
      "Szegedy et al. (2016)", models::inception_v3, true},
 };
 
+/// Models that differ in options.
+struct Family {
+  std::string name;
+  std::string summary;
+  std::string paper;
+  std::vector<OptionSpec> options;
+  std::vector<Segment> (*define)(const DatasetInfo&, const Options&);
+};
+
+const std::vector<Family>& families() {
+  static const std::vector<Family> all = {
+      {"resnet-cifar",
+       "residual networks for small images with three stages (resnet-cifar:blocks=2-3-3:filters=32)",
+       "Vaswani et al. (2018), Tensor2Tensor; blocks: He et al. (2016), Identity mappings",
+       {{"blocks", "of each stage", std::string("5-5-5")},
+        {"filters", "of the first stage, an even number; the later ones have twice and four times as many",
+         std::int64_t{32}, 2, 4096}},
+       models::resnet_cifar},
+      {"shake-shake",
+       "three stages whose blocks mix two branches at random (shake-shake:hidden=96:depth=26)",
+       "Gastaldi (2017), Shake-Shake regularization; as in Tensor2Tensor, Vaswani et al. (2018)",
+       {{"hidden", "filters of the first stage, a multiple of 16", std::int64_t{32}, 16, 4096},
+        {"depth", "layers: 2 and six for each block of a stage", std::int64_t{26}, 8, 1202}},
+       models::shake_shake},
+  };
+  return all;
+}
+
+/// The options behind the name. Errors: ConfigError for a text that gives none.
+std::map<std::string, OptionValue> options_in(const std::string& model) {
+  std::map<std::string, OptionValue> options;
+  for (std::size_t colon = model.find(':'); colon != std::string::npos;) {
+    const std::size_t next = model.find(':', colon + 1);
+    const std::string text = model.substr(colon + 1, next == std::string::npos ? next : next - colon - 1);
+    colon = next;
+    const std::size_t equals = text.find('=');
+    if (equals == 0 || equals == std::string::npos || options.contains(text.substr(0, equals)))
+      throw ConfigError("model '" + model +
+                        "': expected a name, and behind each colon another OPTION=VALUE, found '" + text +
+                        "'");
+    const std::string value = text.substr(equals + 1);
+    std::int64_t whole = 0;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), whole);
+    const bool is_whole = error == std::errc() && end == value.data() + value.size();
+    options[text.substr(0, equals)] = is_whole ? OptionValue(whole) : OptionValue(value);
+  }
+  return options;
+}
+
 }  // namespace
 
 const Catalog<int>& model_catalog() {
@@ -59,6 +111,9 @@ const Catalog<int>& model_catalog() {
     std::vector<CatalogEntry<int>> entries;
     for (const Row& row : rows)
       entries.push_back({row.name, row.summary, row.paper, {}, static_cast<int>(&row - rows)});
+    for (const Family& family : families())
+      entries.push_back(
+          {family.name, family.summary, family.paper, family.options, static_cast<int>(entries.size())});
     return Catalog<int>("model", std::move(entries));
   }();
   return catalog;
@@ -71,7 +126,11 @@ bool is_for_photographs(const std::string& model) {
 }
 
 std::vector<Segment> define_model(const std::string& model, const DatasetInfo& images) {
-  return rows[model_catalog().find(model).make].define(images);
+  const auto& entry = model_catalog().find(model_entry_name(model));
+  const Options options = Options::resolve("model '" + entry.name + "'", entry.options, options_in(model));
+  const auto index = static_cast<std::size_t>(entry.make);
+  if (index < std::size(rows)) return rows[index].define(images);
+  return families()[index - std::size(rows)].define(images, options);
 }
 
 }  // namespace tandem

@@ -87,12 +87,22 @@ struct Residual {
 struct Branches {
   std::vector<std::vector<Layer>> branches;
 };
+/// Drops the first row and column, and appends zeros as the last ones.
+struct Shift {};
+/// shortcut(x) + a first(x) + (1 - a) second(x); an empty shortcut is the identity. In training, a is drawn
+/// for each sample between 0 and 1, and once more for the backward pass; in evaluation it is 1/2. Source:
+/// Gastaldi, "Shake-Shake regularization" (2017), variant Shake-Shake-Image.
+struct Shake {
+  std::vector<Layer> first;
+  std::vector<Layer> second;
+  std::vector<Layer> shortcut;
+};
 
 struct Layer {
   std::string
       name;  ///< prefix of its tensors' names, as torchvision has them; empty for layers without tensors
   std::variant<Convolution, Linear, BatchNorm, Relu, Relu6, MaxPool, AveragePool, AdaptiveAveragePool,
-               GlobalAveragePool, Flatten, Dropout, PadChannels, Residual, Branches>
+               GlobalAveragePool, Flatten, Dropout, PadChannels, Residual, Branches, Shift, Shake>
       operation;
   int first_tensor = -1;  ///< index of its first tensor in the plan; set by plan_model
 };
@@ -103,7 +113,7 @@ struct Segment {
 };
 
 /// Segments of a model of model_catalog() for such images and as many classes.
-/// Errors: ConfigError for an unknown model.
+/// Errors: ConfigError for an unknown model, or options that it does not have.
 std::vector<Segment> define_model(const std::string& model, const DatasetInfo& images);
 
 }  // namespace tandem

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "policies/vocabulary/rng.hpp"
@@ -23,6 +25,44 @@ std::string to_text(const Shape& shape) {
          std::to_string(shape.width);
 }
 
+/// How a layer counts as work. `operands`: of the size of its output, which a block reads at its end; 0: a
+/// layer that reads its input.
+struct WorkOf {
+  LayerKind kind;
+  std::int64_t operands = 0;
+};
+
+/// None: no work.
+std::optional<WorkOf> work_of(const Layer& layer) {
+  return std::visit(
+      [](const auto& operation) -> std::optional<WorkOf> {
+        using Operation = std::decay_t<decltype(operation)>;
+        constexpr auto is = []<class... Kinds>() { return (std::is_same_v<Operation, Kinds> || ...); };
+        if constexpr (std::is_same_v<Operation, Convolution>)
+          return WorkOf{operation.groups > 1 ? LayerKind::grouped_convolution : LayerKind::convolution};
+        else if constexpr (std::is_same_v<Operation, Linear>)
+          return WorkOf{LayerKind::linear};
+        else if constexpr (std::is_same_v<Operation, BatchNorm>)
+          return WorkOf{LayerKind::normalisation};
+        else if constexpr (is.template operator()<Relu, Relu6, Dropout>())
+          return WorkOf{LayerKind::activation};
+        else if constexpr (is.template
+                           operator()<MaxPool, AveragePool, AdaptiveAveragePool, GlobalAveragePool>())
+          return WorkOf{LayerKind::pooling};
+        else if constexpr (std::is_same_v<Operation, Residual>)
+          return WorkOf{LayerKind::sum, 2};
+        else if constexpr (std::is_same_v<Operation, Shake>)
+          return WorkOf{LayerKind::sum, 3};
+        else if constexpr (std::is_same_v<Operation, Branches>)
+          return WorkOf{LayerKind::copy, 1};
+        else if constexpr (std::is_same_v<Operation, Flatten>)
+          return std::nullopt;
+        else
+          return WorkOf{LayerKind::copy};
+      },
+      layer.operation);
+}
+
 /// Walks the layers forward once, carrying the shape between them.
 class Walk {
  public:
@@ -34,6 +74,7 @@ class Walk {
       const std::int64_t input = shape_.elements();
       std::visit([&](auto& operation) { apply(layer.name, operation); }, layer.operation);
       activations_.widest = std::max(activations_.widest, input + shape_.elements());
+      add_work(layer, input);
     }
   }
   /// Called once, at the end.
@@ -160,6 +201,23 @@ class Walk {
     is_kept_ = false;
   }
 
+  void apply(const std::string&, const Shift&) { is_kept_ = false; }
+
+  void apply(const std::string&, Shake& shake) {
+    const Shape before = shape_;
+    const bool was_kept = is_kept_;
+    std::optional<Shape> after;
+    for (auto* branch : {&shake.first, &shake.second, &shake.shortcut}) {
+      shape_ = before;
+      is_kept_ = was_kept;
+      run(*branch);
+      TANDEM_CHECK(!after || shape_ == *after, to_text(shape_), to_text(after.value_or(shape_)));
+      after = shape_;
+    }
+    add_flops(4 * shape_.elements());  // each branch by its share, and two additions
+    is_kept_ = false;
+  }
+
   // What libtorch's layers keep for backward: convolutions, linear layers, normalisations and poolings their
   // inputs, ReLU its output. A value that two layers need is one value.
   void keep_output() {
@@ -194,21 +252,46 @@ class Walk {
     plan_.initial_values.push_back({.centre = centre, .spread = static_cast<float>(spread)});
   }
 
-  void add_flops(std::int64_t forward) {
-    forward_ += Flops(static_cast<double>(forward));
-    backward_ += Flops(2.0 * static_cast<double>(forward));
+  void add_flops(std::int64_t forward) { add_flops(forward, 2.0); }
+  void add_flops(std::int64_t forward, double backward) {
+    own_forward_ += Flops(static_cast<double>(forward));
+    own_backward_ += Flops(backward * static_cast<double>(forward));
+  }
+
+  /// Of a layer that has been applied, with the flops since the last call: those of a block's end, because
+  /// its layers came before.
+  void add_work(const Layer& layer, std::int64_t input) {
+    const Flops forward = std::exchange(own_forward_, Flops(0));
+    const Flops backward = std::exchange(own_backward_, Flops(0));
+    forward_ += forward;
+    backward_ += backward;
+    const auto work = work_of(layer);
+    if (!work) return;
+    std::int64_t parameters = 0;
+    const auto& tensors = plan_.description.tensors;
+    if (!layer.name.empty())
+      for (auto index = static_cast<std::size_t>(layer.first_tensor); index < tensors.size(); ++index)
+        if (!tensors[index].statistic) parameters += tensors[index].elements();
+    const std::int64_t outputs = shape_.elements();
+    plan_.work.push_back({.kind = work->kind,
+                          .inputs = work->operands > 0 ? work->operands * outputs : input,
+                          .outputs = outputs,
+                          .parameters = parameters,
+                          .forward = forward,
+                          .backward = backward});
   }
 
   /// Backward computes the gradient of the weights and, except in the first such layer, that of the input.
   void add_weighted_flops(std::int64_t forward) {
-    forward_ += Flops(static_cast<double>(forward));
-    backward_ += Flops((first_weights_ ? 1.0 : 2.0) * static_cast<double>(forward));
+    add_flops(forward, first_weights_ ? 1.0 : 2.0);
     first_weights_ = false;
   }
 
   ModelPlan& plan_;
   Shape shape_;
   std::string input_;
+  Flops own_forward_;  ///< of the current layer
+  Flops own_backward_;
   Flops forward_;
   Flops backward_;
   bool first_weights_ = true;

@@ -18,8 +18,30 @@ struct InitialValue {
   float spread = 0.0F;
 };
 
+enum class LayerKind : std::uint8_t {
+  convolution,
+  grouped_convolution,
+  linear,
+  normalisation,
+  activation,
+  pooling,
+  sum,
+  copy  ///< padding, shifting and concatenation
+};
+
+/// What a layer computes, of one sample. Of a block, the sum or the concatenation at its end.
+struct LayerWork {
+  LayerKind kind;
+  std::int64_t inputs;      ///< elements that it reads, besides parameters
+  std::int64_t outputs;     ///< elements
+  std::int64_t parameters;  ///< trained elements of its own
+  Flops forward;
+  Flops backward;
+};
+
 struct ModelPlan {
   ModelDescription description;
+  std::vector<LayerWork> work;                 ///< in the order in which layers are computed
   std::vector<Segment> segments;               ///< forward order; every layer knows its first tensor
   std::vector<int> bucket_of_segment;          ///< by segment
   std::vector<std::size_t> segment_of_tensor;  ///< by tensor of the description

@@ -265,6 +265,10 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"Model", minimal + "workload: {model: lenett}\n",
                 "lab.yaml:3: key 'workload.model': expected a model (" + models +
                     "), found 'lenett'; did you mean 'lenet'?"},
+        Refusal{
+            "ModelOption", minimal + "workload:\n  model: resnet-cifar:blocks=2-3\n",
+            "lab.yaml:4: key 'workload.model': expected options of the model, found model 'resnet-cifar': "
+            "option 'blocks': expected three numbers from 1 to 200 such as 2-3-3, found '2-3'"},
         Refusal{"Option", minimal + "sync:\n  algorithm: local-sgd\n  options:\n    h: 0\n",
                 "lab.yaml:6: key 'sync.options' of local-sgd: option 'h': expected integer >= 1, found '0'"},
         Refusal{"UnknownOption", minimal + "sync:\n  algorithm: local-sgd\n  options: {g: 3}\n",

@@ -177,6 +177,33 @@ TEST(LayerValues, BranchesAreConcatenated) {
   EXPECT_TRUE(y.equal(at::cat({x, at::zeros_like(x), x}, 1))) << y;
 }
 
+TEST(LayerValues, ShiftDropsTheFirstRowAndColumn) {
+  const auto y = in_evaluation({"", Shift{}}, at::arange(1, 5, at::kFloat).reshape({1, 1, 2, 2}));
+  EXPECT_TRUE(y.equal(at::tensor({4.0F, 0.0F, 0.0F, 0.0F}).reshape({1, 1, 2, 2}))) << y;
+}
+
+/// Branches of a factor each: x is mixed with other shares in the backward pass than in the forward pass.
+TEST(LayerValues, ShakeMixesItsBranchesAnewInEachPass) {
+  const std::vector<at::Tensor> factors = {at::full({1, 1, 1, 1}, 3.0), at::full({1, 1, 1, 1}, 5.0)};
+  const Convolution times = {.outputs = 1, .kernel = 1, .bias = false};
+  const Layer shake = {"", Shake{{{"f", times, 0}}, {{"s", times, 1}}, {}}};
+  at::Tensor x = at::tensor({1.0, 2.0, 4.0}, at::kDouble).reshape({3, 1, 1, 1});
+  EXPECT_TRUE(Network(factors, nullptr).run({shake}, x).allclose(5.0 * x)) << "1 + 3 / 2 + 5 / 2";
+  Rng drawn(seed), again(seed);
+  x.requires_grad_(true);
+  const at::Tensor y = Network(factors, &drawn).run({shake}, x);
+  const at::Tensor gradient = torch::autograd::grad({y.sum()}, {x}).front();
+  std::vector<double> forward(3), backward(3);
+  for (double& share : forward) share = again.uniform();
+  for (double& share : backward) share = again.uniform();
+  for (std::int64_t i = 0; i < 3; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    const double value = x[i].item<double>() * (1.0 + 3.0 * forward[at] + 5.0 * (1.0 - forward[at]));
+    EXPECT_NEAR(y[i].item<double>(), value, 1e-5);
+    EXPECT_NEAR(gradient[i].item<double>(), 1.0 + 3.0 * backward[at] + 5.0 * (1.0 - backward[at]), 1e-5);
+  }
+}
+
 TEST(LayerValues, DropoutZeroesAShareAndKeepsTheMean) {
   const auto x = at::ones({100, 1000});
   EXPECT_TRUE(in_evaluation({"", Dropout{0.3}}, x).equal(x));

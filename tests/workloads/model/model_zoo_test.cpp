@@ -83,6 +83,46 @@ TEST(ModelZoo, SmallResnetsAreThoseOfTheCifarSection) {
   }
 }
 
+/// Parameters and tensors of Tensor2Tensor's networks for CIFAR-10, which were made with blocks and filters.
+/// A block of the stages of resnet-cifar has 18,560, 73,984 and 295,424 parameters and 6 tensors.
+TEST(ModelZoo, FamiliesHaveTheSizesOfTheirOptions) {
+  for (const auto& [model, parameters, tensors] :
+       {std::tuple("resnet-cifar:blocks=2-2-2", 1'063'226 - 73'984 - 295'424, 50),
+        {"resnet-cifar:blocks=2-3-3", 1'063'226, 62},
+        {"resnet-cifar:filters=32:blocks=16-20-16", 6'421'306, 326},
+        {"shake-shake:hidden=96:depth=26", 26'204'362, 216},
+        // The first stage has as many filters as the first convolution, so its first block has no skip path.
+        {"shake-shake:hidden=16", 737'418, 210}}) {
+    const auto network = describe_model(setting(model, 3, 32, 10));
+    EXPECT_EQ(network.parameters(), parameters) << model;
+    EXPECT_EQ(std::ranges::count(network.tensors, false, &TensorDescription::statistic), tensors) << model;
+  }
+  EXPECT_EQ(describe_model(setting("resnet-cifar", 3, 32, 10)).parameters(),
+            1'063'226 + 3 * 18'560 + 2 * 73'984 + 2 * 295'424)
+      << "five blocks in each stage";
+}
+
+TEST(ModelZoo, FamiliesRefuseOptionsThatGiveNoNetwork) {
+  for (const auto& [model, expected] :
+       {std::pair("resnet-cifar:blocks=2-3", "three numbers from 1 to 200"),
+        {"resnet-cifar:blocks=2-3-3-4", "three numbers from 1 to 200"},
+        {"resnet-cifar:blocks=2-0-3", "three numbers from 1 to 200"},
+        {"resnet-cifar:filters=15", "an even number"},
+        {"resnet-cifar:filters=32:filters=16", "another OPTION=VALUE, found 'filters=16'"},
+        {"resnet-cifar:32", "another OPTION=VALUE, found '32'"},
+        {"resnet-cifar:width=32", "width"},
+        {"shake-shake:hidden=20", "a multiple of 16"},
+        {"shake-shake:depth=27", "2 more than a multiple of 6"},
+        {"resnet32:blocks=2-2-2", "blocks"}}) {
+    try {
+      describe_model(setting(model, 3, 32, 10));
+      ADD_FAILURE() << model << ": no error";
+    } catch (const ConfigError& error) {
+      EXPECT_NE(std::string(error.what()).find(expected), std::string::npos) << error.what();
+    }
+  }
+}
+
 /// The first convolution is 3x3 instead of 7x7.
 TEST(ModelZoo, SmallImagesHaveASmallerFirstConvolution) {
   const std::int64_t fewer = 64 * 3 * (49 - 9);

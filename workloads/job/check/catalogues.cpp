@@ -96,6 +96,10 @@ NameCatalog catalogue_of(Names names) {
   fail_check("a catalogue of names", __FILE__, __LINE__, "Names::none");
 }
 
+std::string entry_name(Names names, const std::string& text) {
+  return names == Names::model ? model_entry_name(text) : text;
+}
+
 std::string way_without_catalogue(Names names) {
   if (names != Names::model) return "";
   return "another model is given by its sizes (workload.model: synthetic, with "

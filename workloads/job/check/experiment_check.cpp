@@ -20,6 +20,8 @@
 #include "workloads/job/check/catalogues.hpp"
 #include "workloads/job/check/limits.hpp"
 #include "workloads/job/placement/host_lifetime.hpp"
+#include "workloads/model/catalog.hpp"
+#include "workloads/model/definition.hpp"
 
 namespace tandem {
 namespace {
@@ -31,6 +33,7 @@ class Checker {
   void run() {
     check_name();
     check_names();
+    check_model_options();
     choose_route();
     resolve_options("sync.options", experiment_.sync.algorithm, Names::sync, experiment_.sync.options);
     resolve_options("sync.compression_options", experiment_.sync.compression, Names::compression,
@@ -90,9 +93,10 @@ class Checker {
       if (key.accepts.names == Names::none) continue;
       const auto catalog = catalogue_of(key.accepts.names);
       const auto names = catalog.names();
-      const std::string name = key_value(key, experiment_).get<std::string>();
-      if (name.empty() && key_value(key, {}) == name) continue;
-      const bool is_file = key.accepts.is_path(name);
+      const std::string text = key_value(key, experiment_).get<std::string>();
+      if (text.empty() && key_value(key, {}) == text) continue;
+      const bool is_file = key.accepts.is_path(text);
+      const std::string name = entry_name(key.accepts.names, text);
       if (is_file || std::find(names.begin(), names.end(), name) != names.end()) continue;
       std::string expected;
       for (const auto& known : names) expected += (expected.empty() ? "" : " | ") + known;
@@ -101,6 +105,17 @@ class Checker {
       fail_at(key.path, "a " + catalog.kind() + " (" + expected + ")",
               quote(name) + (nearest.empty() ? "" : "; did you mean '" + nearest + "'?") +
                   (nearest.empty() && !way.empty() ? "; " + way : ""));
+    }
+  }
+
+  /// Those of a family; images make no difference to them.
+  void check_model_options() const {
+    const std::string& model = experiment_.workload.model;
+    if (model == model_entry_name(model) || is_script(model)) return;
+    try {
+      define_model(model, {.name = "", .channels = 3, .height = 32, .width = 32, .classes = 10});
+    } catch (const ConfigError& error) {
+      fail_at("workload.model", "options of the model", error.what());
     }
   }
 

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "policies/vocabulary/options.hpp"
 #include "workloads/model/definition.hpp"
 
 namespace tandem::models {
@@ -31,6 +32,9 @@ Segments resnet152(const DatasetInfo& images);
 Segments mobilenet_v1(const DatasetInfo& images);
 Segments mobilenet_v2(const DatasetInfo& images);
 Segments inception_v3(const DatasetInfo& images);
+// Families. Errors: ConfigError for options that give no network.
+Segments resnet_cifar(const DatasetInfo& images, const Options& options);
+Segments shake_shake(const DatasetInfo& images, const Options& options);
 
 /// Appends the layers to the others.
 inline void append(Layers& layers, Layers more) {

@@ -1,6 +1,8 @@
 // Residual networks: versions 1 and 2 for photographs and for small images, and the narrow one for CIFAR-10.
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <span>
 
 #include "workloads/model/zoo/models.hpp"
 
@@ -64,25 +66,41 @@ Layers bottleneck(const BlockPlace& place) {
   return {{"", std::move(block)}};
 }
 
-/// Normalisation and ReLU come before each convolution, and nothing after the sum. A projected shortcut
-/// branches off behind the first of them. Source: He et al. (2016), "Identity mappings", figure 4e.
-Layers preactivated_bottleneck(const BlockPlace& place) {
-  const std::string& name = place.name;
-  Layers layers = {{name + ".bn1", BatchNorm{}}, {"", Relu{}}};
-  Layers body = {{name + ".conv1", convolution_1x1(place.width)},
-                 {name + ".bn2", BatchNorm{}},
-                 {"", Relu{}},
-                 {name + ".conv2", convolution_3x3(place.width, place.stride)},
-                 {name + ".bn3", BatchNorm{}},
-                 {"", Relu{}},
-                 {name + ".conv3", convolution_1x1(4 * place.width)}};
+/// Normalisation and ReLU come before each convolution, and nothing after the sum. The shortcut of the first
+/// block of a stage branches off behind the first of them. Source: He et al. (2016), "Identity mappings",
+/// figure 4e.
+Layers preactivated(const BlockPlace& place, Layers body, Layers shortcut) {
+  Layers layers = {{place.name + ".bn1", BatchNorm{}}, {"", Relu{}}};
   if (!place.first_of_stage) {
     append(layers, std::move(body));
     return {{"", Residual{.body = std::move(layers), .shortcut = {}, .rectified = false}}};
   }
-  const Layer shortcut = {name + ".downsample", convolution_1x1(4 * place.width, place.stride)};
-  layers.push_back({"", Residual{.body = std::move(body), .shortcut = {shortcut}, .rectified = false}});
+  layers.push_back(
+      {"", Residual{.body = std::move(body), .shortcut = std::move(shortcut), .rectified = false}});
   return layers;
+}
+
+Layers preactivated_bottleneck(const BlockPlace& place) {
+  const std::string& name = place.name;
+  return preactivated(place,
+                      {{name + ".conv1", convolution_1x1(place.width)},
+                       {name + ".bn2", BatchNorm{}},
+                       {"", Relu{}},
+                       {name + ".conv2", convolution_3x3(place.width, place.stride)},
+                       {name + ".bn3", BatchNorm{}},
+                       {"", Relu{}},
+                       {name + ".conv3", convolution_1x1(4 * place.width)}},
+                      {{name + ".downsample", convolution_1x1(4 * place.width, place.stride)}});
+}
+
+Layers preactivated_basic(const BlockPlace& place) {
+  const std::string& name = place.name;
+  return preactivated(place,
+                      {{name + ".conv1", convolution_3x3(place.width, place.stride)},
+                       {name + ".bn2", BatchNorm{}},
+                       {"", Relu{}},
+                       {name + ".conv2", convolution_3x3(place.width)}},
+                      projection(place, place.width));
 }
 
 bool are_small(const DatasetInfo& images) { return std::min(images.height, images.width) < photograph; }
@@ -93,11 +111,13 @@ Layer first_convolution(const DatasetInfo& images) {
   return {"conv1", first};
 }
 
-void add_stages(Segments& segments, const std::array<int, 4>& blocks, Layers (*block)(const BlockPlace&)) {
+/// `width`: of the first stage.
+void add_stages(Segments& segments, std::span<const int> blocks, std::int64_t width,
+                Layers (*block)(const BlockPlace&)) {
   for (std::size_t stage = 0; stage < blocks.size(); ++stage)
     for (int index = 0; index < blocks[stage]; ++index)
       segments.push_back({block({.name = "layer" + std::to_string(stage + 1) + '.' + std::to_string(index),
-                                 .width = std::int64_t{64} << stage,
+                                 .width = width << stage,
                                  .stride = stage > 0 && index == 0 ? 2 : 1,
                                  .first_stage = stage == 0,
                                  .first_of_stage = index == 0})});
@@ -107,11 +127,29 @@ Layers head(const DatasetInfo& images) {
   return {{"", GlobalAveragePool{}}, {"", Flatten{}}, {"fc", Linear{images.classes}}};
 }
 
+/// "2-3-3": the blocks of three stages.
+std::array<int, 3> blocks_of(const std::string& text) {
+  constexpr int most = 200;
+  std::array<int, 3> blocks{};
+  const char* at = text.data();
+  const char* const end = text.data() + text.size();
+  bool is_good = true;
+  for (std::size_t stage = 0; stage < blocks.size() && is_good; ++stage) {
+    if (stage > 0) is_good = at != end && *at++ == '-';
+    const auto [rest, error] = std::from_chars(at, end, blocks[stage]);
+    at = rest;
+    is_good = is_good && error == std::errc() && blocks[stage] >= 1 && blocks[stage] <= most;
+  }
+  if (!is_good || at != end)
+    throw OptionError("model 'resnet-cifar'", "blocks", "three numbers from 1 to 200 such as 2-3-3", text);
+  return blocks;
+}
+
 Segments resnet(const DatasetInfo& images, const std::array<int, 4>& blocks,
                 Layers (*block)(const BlockPlace&)) {
   Segments segments = {{{first_convolution(images), {"bn1", BatchNorm{}}, {"", Relu{}}}}};
   if (!are_small(images)) segments.back().layers.push_back({"", MaxPool{3, 2, 1}});
-  add_stages(segments, blocks, block);
+  add_stages(segments, blocks, 64, block);
   segments.push_back({head(images)});
   return segments;
 }
@@ -129,7 +167,7 @@ Segments resnet152(const DatasetInfo& images) { return resnet(images, {3, 8, 36,
 Segments resnet50_v2(const DatasetInfo& images) {
   Segments segments = {{{first_convolution(images)}}};
   if (!are_small(images)) segments.back().layers.push_back({"", MaxPool{3, 2, 1}});
-  add_stages(segments, {3, 4, 6, 3}, preactivated_bottleneck);
+  add_stages(segments, std::array{3, 4, 6, 3}, 64, preactivated_bottleneck);
   Layers last = {{"bn", BatchNorm{}}, {"", Relu{}}};
   append(last, head(images));
   segments.push_back({std::move(last)});
@@ -149,6 +187,17 @@ static Segments resnet_of_cifar(const DatasetInfo& images, int blocks) {
       if (smaller) block.shortcut = {{"", PadChannels{.outputs = width, .stride = 2}}};
       segments.push_back({{{"", std::move(block)}}});
     }
+  segments.push_back({head(images)});
+  return segments;
+}
+
+/// The first convolution has half the filters of the first stage, whose shortcut is projected, too.
+Segments resnet_cifar(const DatasetInfo& images, const Options& options) {
+  const std::int64_t filters = options.integer("filters");
+  if (filters % 2 != 0) throw OptionError("model 'resnet-cifar'", "filters", "an even number", filters);
+  const Convolution first = {.outputs = filters / 2, .kernel = 7, .padding = 3, .bias = false};
+  Segments segments = {{{{"conv1", first}, {"bn1", BatchNorm{}}, {"", Relu{}}}}};
+  add_stages(segments, blocks_of(options.text("blocks")), filters, preactivated_basic);
   segments.push_back({head(images)});
   return segments;
 }

@@ -1,0 +1,91 @@
+#include "cli/fit/predictor_fit.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "cli/fit/predictor_text.hpp"
+#include "cli/shared/output.hpp"
+#include "policies/estimates/group_folds.hpp"
+#include "workloads/files/whole_file.hpp"
+#include "workloads/records/format.hpp"
+
+namespace tandem::cli {
+namespace {
+
+using nlohmann::json;
+
+using Evaluations = std::map<std::string, estimates::Evaluation>;  ///< by device
+
+/// Why there is no time for the row; empty: there is one.
+std::string refusal_of(const AskedRow& row, const std::vector<std::string>& features,
+                       const Evaluations& evaluations) {
+  const auto known = evaluations.find(row.device);
+  if (known == evaluations.end()) {
+    std::vector<std::string> devices;
+    for (const auto& [device, found] : evaluations) devices.push_back(device);
+    return fmt::format("device {} was not measured, only {}", row.device, fmt::join(devices, ", "));
+  }
+  const estimates::Predictor& predictor = known->second.predictor;
+  const auto outside = predictor.outside(row.features);
+  if (!outside) return "";
+  return fmt::format("{} is {:g}, but was {:g} to {:g} where it was measured", features[*outside],
+                     row.features[*outside], predictor.least[*outside], predictor.most[*outside]);
+}
+
+/// Prints the times, and returns them as a document.
+json answer(const PredictorFitOptions& options, const StepsTable& table, const Evaluations& evaluations) {
+  json answers = json::array();
+  for (const AskedRow& row : read_asked_rows(options.asked, table, options.table.device)) {
+    json answered = {{"place", row.place}, {"device", row.device}};
+    if (const std::string refusal = refusal_of(row, table.features, evaluations); !refusal.empty()) {
+      print_warning(row.place + ": no time, because " + refusal);
+      answered["refused"] = refusal;
+    } else {
+      const auto time = evaluations.at(row.device).predictor.predict(row.features, options.confidence);
+      fmt::print("{}: {} ({} to {})\n", row.place, with_unit(time.value, Unit::seconds),
+                 with_unit(time.lower, Unit::seconds, time.value),
+                 with_unit(time.upper, Unit::seconds, time.value));
+      answered.update({{"value_s", time.value}, {"lower_s", time.lower}, {"upper_s", time.upper}});
+    }
+    answers.push_back(std::move(answered));
+  }
+  return answers;
+}
+
+}  // namespace
+
+void fit_predictor(const PredictorFitOptions& options) {
+  const StepsTable table = read_steps_table(options.table);
+  Evaluations evaluations;
+  json document = {{"predictor", options.subject},   {"table", options.table.file},
+                   {"target", options.table.target}, {"unit", "s"},
+                   {"group", options.table.group},   {"features", table.features},
+                   {"notes", table.notes},           {"devices", json::array()}};
+  fmt::print("{} of {}, in s{}, by {}; features: {}\n", options.table.target, options.table.file,
+             is_rate(options.table.target) ? " per step (1 / rate)" : "", options.table.group,
+             fmt::join(table.features, ", "));
+  for (const std::string& note : table.notes) print_note(note);
+  for (const auto& [device, rows] : table.devices) {
+    const auto& found = evaluations[device] = estimates::evaluate_forms(rows.readings);
+    const std::string of = device.empty() ? "" : device + ": ";
+    fmt::print("\n{}{}", of, evaluation_text(rows, found, options.confidence));
+    for (const auto& warning : evaluation_warnings(found, options.confidence)) print_warning(of + warning);
+    document["devices"].push_back(predictor_document(table.features, rows, found));
+    document["devices"].back()["device"] = device.empty() ? json(nullptr) : json(device);
+  }
+  if (!options.out.empty()) {
+    write_whole_file(options.out, document.dump(1) + '\n');
+    fmt::print("\n{}\n", options.out);
+  }
+  if (!options.asked.empty()) {
+    fmt::print("\n");
+    document["asked"] = answer(options, table, evaluations);
+  }
+  print_document(document);
+}
+
+}  // namespace tandem::cli

@@ -1,0 +1,263 @@
+#include "cli/fit/steps_table.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "platforms/csv_table.hpp"
+#include "policies/vocabulary/check.hpp"
+#include "workloads/model/features.hpp"
+
+namespace tandem::cli {
+namespace {
+
+constexpr const char* what = "a table of times with features";
+constexpr const char* run_column = "run";
+constexpr const char* batch_column = "batch";
+constexpr const char* model_column = "model";
+constexpr const char* precision_column = "precision";
+
+double number_of(const CsvTable& table, const std::string& column) {
+  const std::string text = table.text(column);
+  double value = 0.0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
+    table.fail(column, "a finite number", text);
+  return value;
+}
+
+std::string name_in(const CsvTable& table, const std::string& column) {
+  if (!table.is_given(column)) table.fail(column, "a name", "");
+  return table.text(column);
+}
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::vector<std::string> words;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    words.push_back(text.substr(at, comma - at));
+    at = comma + 1;
+  }
+  return words;
+}
+
+/// Where features come from.
+class FeatureSource {
+ public:
+  FeatureSource(std::vector<std::string> features, bool are_of_models)
+      : features_(std::move(features)), are_of_models_(are_of_models) {}
+
+  void expect_in(const CsvTable& table) const {
+    if (are_of_models_) table.expect(model_column);
+    for (const std::string& feature : features_)
+      if (!are_of_models_) table.expect(feature);
+  }
+  /// Of the current row.
+  std::vector<double> values(const CsvTable& table) {
+    std::vector<double> found;
+    if (are_of_models_) {
+      const double batch = table.positive_or(batch_column, 1.0);
+      const ModelFeatures& model = model_of(table);
+      for (const std::string& feature : features_) found.push_back(value_of(feature, model, batch));
+    } else {
+      for (const std::string& feature : features_) found.push_back(number_of(table, feature));
+    }
+    return found;
+  }
+
+ private:
+  static double value_of(const std::string& feature, const ModelFeatures& model, double batch) {
+    if (feature == "matrix_flops") return batch * model.matrix_flops.count();
+    if (feature == "elementwise_bytes") return batch * static_cast<double>(model.elementwise_bytes.count());
+    if (feature == "launches") return static_cast<double>(model.launches);
+    if (feature == "optimizer_bytes") return static_cast<double>(model.optimizer_bytes.count());
+    if (feature == "checkpoint_bytes") return static_cast<double>(model.checkpoint_bytes.count());
+    TANDEM_CHECK(feature == "tensors", feature);
+    return static_cast<double>(model.tensors);
+  }
+
+  const ModelFeatures& model_of(const CsvTable& table) {
+    const std::string name = name_in(table, model_column);
+    const auto known = models_.find(name);
+    if (known != models_.end()) return known->second;
+    try {
+      LearnerSetting setting;
+      setting.model = name;
+      setting.dataset = usual_images(name);
+      return models_.emplace(name, features_of(plan_model(setting))).first->second;
+    } catch (const ConfigError& error) {
+      throw ConfigError(fmt::format("{}: {}: {}", table.place(), model_column, error.what()));
+    }
+  }
+
+  std::vector<std::string> features_;
+  bool are_of_models_;
+  std::map<std::string, ModelFeatures> models_;
+};
+
+/// Chooses the features of the table.
+void choose_features(const CsvTable& table, const StepsTableOptions& options, StepsTable& found) {
+  if (!options.features.empty()) {
+    found.features = words_of(options.features);
+  } else {
+    for (const std::string& usual : options.usual)
+      if (table.has(usual) && usual != options.target) found.features.push_back(usual);
+    // The batch alone explains no model.
+    found.are_of_models =
+        table.has(model_column) &&
+        std::ranges::all_of(found.features, [](const auto& name) { return name == batch_column; });
+    if (found.are_of_models) {
+      found.features = options.usual;
+      std::erase(found.features, batch_column);
+    }
+  }
+  if (found.features.empty())
+    table.fail_header(fmt::format("the columns of --features, some of {}, or {}",
+                                  fmt::join(options.usual, ", "), model_column),
+                      fmt::format("{}", fmt::join(table.columns(), ", ")));
+  for (const std::string& feature : found.features) {
+    if (feature == options.target || feature == options.group || feature == options.device)
+      throw ConfigError(fmt::format(
+          "--features: expected other columns than target, group and device, found '{}'", feature));
+    if (std::ranges::count(found.features, feature) > 1)
+      throw ConfigError(fmt::format("--features: expected each column once, found '{}' twice", feature));
+  }
+}
+
+class Reader {
+ public:
+  explicit Reader(const StepsTableOptions& options) : options_(options), table_(options.file, what) {
+    table_.expect(options.target);
+    table_.expect(options.group);
+    if (!options.device.empty()) table_.expect(options.device);
+    choose_features(table_, options, found_);
+    source_.emplace(found_.features, found_.are_of_models);
+    source_->expect_in(table_);
+    batch_may_differ_ = found_.are_of_models || std::ranges::count(found_.features, batch_column) > 0;
+  }
+
+  StepsTable read() {
+    while (table_.next_row()) add_row();
+    if (found_.devices.empty())
+      throw ConfigError(options_.file + ": expected rows below the header, found none");
+    if (found_.are_of_models)
+      found_.notes.emplace_back(
+          "features are those of the models in the column model, for their usual images");
+    leave_out_constants();
+    for (const auto& [device, rows] : found_.devices) check_groups(device, rows);
+    return std::move(found_);
+  }
+
+ private:
+  double time() const {
+    if (is_rate(options_.target)) return 1.0 / table_.positive(options_.target);
+    const double time_s = table_.duration(options_.target);
+    if (time_s <= 0.0) table_.fail(options_.target, "a time above 0", table_.text(options_.target));
+    return time_s;
+  }
+
+  void add_row() {
+    if (first_place_.empty()) first_place_ = table_.place();
+    const std::string device = options_.device.empty() ? "" : name_in(table_, options_.device);
+    estimates::Reading reading{{{}, time()}, name_in(table_, options_.group), table_.text(run_column)};
+    reading.point.features = source_->values(table_);
+    const bool is_first = !found_.devices.contains(device);
+    DeviceReadings& rows = found_.devices[device];
+    if (is_first) {
+      rows.precision = table_.text(precision_column);
+      first_places_[device] = table_.place();
+    }
+    if (table_.text(precision_column) != rows.precision)
+      table_.fail(
+          precision_column,
+          fmt::format("'{}' as in {} (fit each precision apart)", rows.precision, first_places_[device]),
+          table_.text(precision_column));
+    if (table_.has(batch_column)) add_batch(rows, is_first);
+    rows.readings.push_back(std::move(reading));
+  }
+
+  void add_batch(DeviceReadings& rows, bool is_first) const {
+    const double batch = table_.positive(batch_column);
+    if (is_first) rows.least_batch = rows.most_batch = batch;
+    if (!batch_may_differ_ && batch != rows.least_batch)
+      table_.fail(
+          batch_column,
+          fmt::format("{:g} as in earlier rows, because {} is no feature", rows.least_batch, batch_column),
+          table_.text(batch_column));
+    rows.least_batch = std::min(rows.least_batch, batch);
+    rows.most_batch = std::max(rows.most_batch, batch);
+  }
+
+  /// Features that were named must differ; the others are left out.
+  void leave_out_constants() {
+    for (std::size_t i = found_.features.size(); i-- > 0;) {
+      std::set<double> values;
+      for (const auto& [device, rows] : found_.devices)
+        for (const auto& reading : rows.readings) values.insert(reading.point.features[i]);
+      if (values.size() > 1) continue;
+      const std::string same = fmt::format("'{}' is {:g} in all rows", found_.features[i], *values.begin());
+      if (!options_.features.empty())
+        throw ConfigError(
+            fmt::format("{}: expected features that differ, found that {}", first_place_, same));
+      found_.notes.push_back("no feature: " + same);
+      found_.features.erase(found_.features.begin() + static_cast<std::ptrdiff_t>(i));
+      for (auto& [device, rows] : found_.devices)
+        for (auto& reading : rows.readings)
+          reading.point.features.erase(reading.point.features.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+    if (found_.features.empty())
+      throw ConfigError(first_place_ +
+                        ": expected a feature that differs, found that all are the same in all rows");
+  }
+
+  void check_groups(const std::string& device, const DeviceReadings& rows) const {
+    constexpr std::size_t least = 3;
+    std::set<std::string> groups;
+    for (const auto& reading : rows.readings) groups.insert(reading.group);
+    if (groups.size() >= least) return;
+    throw ConfigError(
+        fmt::format("{}: {}: expected at least three groups{} (each is predicted without it), found {}: {}",
+                    first_places_.at(device), options_.group, device.empty() ? "" : " of device " + device,
+                    groups.size(), fmt::join(groups, ", ")));
+  }
+
+  const StepsTableOptions& options_;
+  CsvTable table_;
+  StepsTable found_;
+  std::optional<FeatureSource> source_;
+  bool batch_may_differ_ = false;
+  std::string first_place_;
+  std::map<std::string, std::string> first_places_;  ///< by device
+};
+
+}  // namespace
+
+bool is_rate(const std::string& column) {
+  std::string lower;
+  for (const char c : column) lower += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const char* const marks[] = {"speed", "per_second", "/s"};
+  return std::ranges::any_of(marks, [&](const char* mark) { return lower.find(mark) != std::string::npos; });
+}
+
+StepsTable read_steps_table(const StepsTableOptions& options) { return Reader(options).read(); }
+
+std::vector<AskedRow> read_asked_rows(const std::string& file, const StepsTable& of,
+                                      const std::string& device) {
+  CsvTable table(file, what);
+  FeatureSource source(of.features, of.are_of_models);
+  source.expect_in(table);
+  if (!device.empty()) table.expect(device);
+  std::vector<AskedRow> rows;
+  while (table.next_row())
+    rows.push_back({table.place(), device.empty() ? "" : name_in(table, device), source.values(table)});
+  return rows;
+}
+
+}  // namespace tandem::cli

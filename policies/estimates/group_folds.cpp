@@ -1,0 +1,292 @@
+#include "policies/estimates/group_folds.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/quantile.hpp"
+
+namespace tandem::estimates {
+namespace {
+
+using Vector = std::vector<double>;
+
+constexpr std::size_t row_folds = 10;
+constexpr double equal_errors = 1e-6;  ///< of exact tables
+
+/// Readings of a group with equal features.
+struct Sample {
+  FormPoint point;
+  std::string group;
+  std::optional<double> within, between;  ///< mean |ratio - 1| to the median
+};
+
+double mean(const Vector& values) {
+  double sum = 0.0;
+  for (const double value : values) sum += value;
+  return sum / static_cast<double>(values.size());
+}
+
+std::optional<double> mean_or_none(const Vector& values) {
+  return values.empty() ? std::nullopt : std::optional(mean(values));
+}
+
+double spread(const Vector& values) {
+  const double middle = quantile(values, 0.5);
+  Vector ratios;
+  for (const double value : values) ratios.push_back(std::abs(value / middle - 1.0));
+  return mean(ratios);
+}
+
+std::vector<Sample> samples_of(const std::vector<Reading>& readings) {
+  std::map<std::pair<std::string, Vector>, std::map<std::string, Vector>> runs;
+  for (const Reading& reading : readings)
+    runs[{reading.group, reading.point.features}][reading.run].push_back(reading.point.value);
+  std::vector<Sample> samples;
+  for (const auto& [key, by_run] : runs) {
+    Vector all, medians, within;
+    for (const auto& [run, values] : by_run) {
+      all.insert(all.end(), values.begin(), values.end());
+      medians.push_back(quantile(values, 0.5));
+      if (values.size() > 1) within.push_back(spread(values));
+    }
+    samples.push_back({{key.second, quantile(all, 0.5)}, key.first, mean_or_none(within), std::nullopt});
+    if (medians.size() > 1) samples.back().between = spread(medians);
+  }
+  return samples;
+}
+
+std::optional<double> mean_of(const std::vector<Sample>& samples, std::optional<double> Sample::*part) {
+  Vector known;
+  for (const Sample& sample : samples)
+    if (sample.*part) known.push_back(*(sample.*part));
+  return mean_or_none(known);
+}
+
+std::set<std::string> groups_of(const std::vector<Sample>& samples) {
+  std::set<std::string> groups;
+  for (const Sample& sample : samples) groups.insert(sample.group);
+  return groups;
+}
+
+/// The samples of the group, and the others.
+std::pair<std::vector<Sample>, std::vector<Sample>> split(const std::vector<Sample>& samples,
+                                                          const std::string& group) {
+  std::pair<std::vector<Sample>, std::vector<Sample>> parts;
+  for (const Sample& sample : samples) (sample.group == group ? parts.first : parts.second).push_back(sample);
+  return parts;
+}
+
+std::vector<FormPoint> points_of(const std::vector<Sample>& samples) {
+  std::vector<FormPoint> points;
+  for (const Sample& sample : samples) points.push_back(sample.point);
+  return points;
+}
+
+Vector log_ratios(const FittedForm& form, const std::vector<Sample>& samples) {
+  Vector ratios;
+  for (const Sample& sample : samples)
+    ratios.push_back(std::log(sample.point.value / form.predict(sample.point.features)));
+  return ratios;
+}
+
+/// Collects the errors of groups.
+class Errors {
+ public:
+  void add(const std::string& group, const Vector& of_measured) {
+    Vector errors;
+    for (const double ratio : of_measured) {
+      errors.push_back(std::abs(std::exp(-ratio) - 1.0));
+      logs_.push_back(-ratio);
+    }
+    by_group_.emplace_back(mean(errors), group);
+  }
+  GroupErrors all() const {
+    Vector errors;
+    for (const auto& [error, group] : by_group_) errors.push_back(error);
+    const auto& worst = *std::ranges::max_element(by_group_);
+    return {mean(errors), quantile(errors, 0.5), worst.first, worst.second, mean(logs_)};
+  }
+
+ private:
+  std::vector<std::pair<double, std::string>> by_group_;
+  Vector logs_;
+};
+
+/// Each group predicted without it; `reason` if a fold lacks what the form needs.
+FormScore score_of(const Catalog<FormFit>::Entry& form, const std::vector<Sample>& samples) {
+  FormScore score{form.name, std::nullopt, std::nullopt, 1.0, ""};
+  Errors errors;
+  for (const std::string& group : groups_of(samples)) {
+    const auto [own, others] = split(samples, group);
+    const FormResult result = form.make(points_of(others));
+    if (!result.fitted) {
+      score.reason = result.reason;
+      return score;
+    }
+    errors.add(group, log_ratios(*result.fitted, own));
+  }
+  score.errors = errors.all();
+  return score;
+}
+
+std::vector<FormScore> scores_of(const std::vector<Sample>& samples) {
+  std::vector<FormScore> scores;
+  for (const auto& form : forms().entries()) scores.push_back(score_of(form, samples));
+  return scores;
+}
+
+/// Fitted to all samples. The mean is chosen where no other form can be fitted.
+FittedForm chosen_form(const std::vector<Sample>& samples, const std::vector<FormScore>& scores) {
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 1; i < scores.size(); ++i)
+    if (scores[i].errors) least = std::min(least, scores[i].errors->mean);
+  const double tolerated = std::max(equal_errors, mean_of(samples, &Sample::between).value_or(0.0));
+  const auto points = points_of(samples);
+  for (std::size_t i = 1; i < scores.size(); ++i) {
+    if (!scores[i].errors || scores[i].errors->mean > least + tolerated) continue;
+    if (FormResult result = forms().entries()[i].make(points); result.fitted) return *result.fitted;
+  }
+  return *forms().entries().front().make(points).fitted;
+}
+
+FoldOfGroup fold_without(const std::string& group, const std::vector<Sample>& samples) {
+  const auto [own, others] = split(samples, group);
+  FittedForm form = chosen_form(others, scores_of(others));
+  Vector ratios = log_ratios(form, own);
+  return {group, std::move(form), std::move(ratios)};
+}
+
+/// The median of the readings with the nearest features, each from 0 to 1 over the others.
+double nearest(const std::vector<const Reading*>& others, const Reading& reading) {
+  const std::size_t count = reading.point.features.size();
+  Vector span(count, 0.0);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto value = [&](const Reading* other) { return other->point.features[i]; };
+    const auto [least, most] = std::ranges::minmax_element(others, {}, value);
+    span[i] = value(*most) > value(*least) ? value(*most) - value(*least) : 1.0;
+  }
+  double least = std::numeric_limits<double>::infinity();
+  Vector values;
+  for (const Reading* other : others) {
+    double distance = 0.0;
+    for (std::size_t i = 0; i < count; ++i)
+      distance += std::pow((other->point.features[i] - reading.point.features[i]) / span[i], 2);
+    if (distance < least) values.clear();
+    if (distance <= least) values.push_back(other->point.value);
+    least = std::min(least, distance);
+  }
+  return quantile(values, 0.5);
+}
+
+/// Mean error of each reading by the nearest one in another fold.
+double look_up_error(const std::vector<Reading>& readings, bool by_group) {
+  Vector errors;
+  std::vector<const Reading*> others;
+  for (std::size_t i = 0; i < readings.size(); ++i) {
+    others.clear();
+    for (std::size_t j = 0; j < readings.size(); ++j)
+      if (by_group ? readings[j].group != readings[i].group : j % row_folds != i % row_folds)
+        others.push_back(&readings[j]);
+    errors.push_back(std::abs(nearest(others, readings[i]) / readings[i].point.value - 1.0));
+  }
+  return mean(errors);
+}
+
+/// As published tables were judged: a fit of nine tenths of the rows, for the others. None: cannot be fitted.
+std::optional<double> error_by_rows(const Catalog<FormFit>::Entry& form,
+                                    const std::vector<Reading>& readings) {
+  Vector errors;
+  for (std::size_t fold = 0; fold < row_folds; ++fold) {
+    std::vector<FormPoint> points;
+    for (std::size_t i = 0; i < readings.size(); ++i)
+      if (i % row_folds != fold) points.push_back(readings[i].point);
+    const FormResult result = form.make(points);
+    if (!result.fitted) return std::nullopt;
+    for (std::size_t i = fold; i < readings.size(); i += row_folds)
+      errors.push_back(
+          std::abs(result.fitted->predict(readings[i].point.features) / readings[i].point.value - 1.0));
+  }
+  return mean(errors);
+}
+
+}  // namespace
+
+std::optional<std::size_t> Predictor::outside(const std::vector<double>& features) const {
+  TANDEM_CHECK(features.size() == least.size(), features.size(), least.size());
+  for (std::size_t i = 0; i < features.size(); ++i)
+    if (!(features[i] >= least[i] && features[i] <= most[i])) return i;
+  return std::nullopt;
+}
+
+Predictor::Time Predictor::predict(const std::vector<double>& features, double confidence) const {
+  TANDEM_CHECK(confidence > 0.0 && confidence < 1.0, confidence);
+  Vector lower, upper;
+  for (const FoldOfGroup& fold : folds) {
+    const double value = fold.form.predict(features);
+    for (const double ratio : fold.log_ratios) {
+      lower.push_back(value * std::exp(-std::abs(ratio)));
+      upper.push_back(value * std::exp(std::abs(ratio)));
+    }
+  }
+  std::ranges::sort(lower);
+  std::ranges::sort(upper);
+  const auto count = static_cast<double>(lower.size());
+  // Rounding must not move (1 - 0.9) * 10 below 1.
+  const double place = (1.0 - confidence) * (count + 1.0) + 1e-9;
+  const auto outer = static_cast<std::size_t>(std::clamp(std::floor(place), 1.0, count));
+  return {form.predict(features), lower[outer - 1], upper[upper.size() - outer]};
+}
+
+double Predictor::most_confidence() const {
+  std::size_t count = 0;
+  for (const FoldOfGroup& fold : folds) count += fold.log_ratios.size();
+  return static_cast<double>(count) / static_cast<double>(count + 1);
+}
+
+bool Evaluation::is_leaking() const {
+  if (!look_up_by_rows) return false;
+  constexpr double far_below = 0.5, near = 1.5;
+  double best = std::numeric_limits<double>::infinity();
+  for (const FormScore& score : scores) best = std::min(best, score.by_rows.value_or(best));
+  return best < far_below * chosen_inside.mean && *look_up_by_rows < near * best;
+}
+
+Evaluation evaluate_forms(const std::vector<Reading>& readings) {
+  const std::vector<Sample> samples = samples_of(readings);
+  const auto groups = groups_of(samples);
+  TANDEM_CHECK(groups.size() >= 3, groups.size());
+  Evaluation found;
+  found.within_runs = mean_of(samples, &Sample::within);
+  found.between_runs = mean_of(samples, &Sample::between);
+  found.scores = scores_of(samples);
+  found.predictor.form = chosen_form(samples, found.scores);
+  Errors inside;
+  for (const std::string& group : groups) {
+    found.predictor.folds.push_back(fold_without(group, samples));
+    inside.add(group, found.predictor.folds.back().log_ratios);
+  }
+  found.chosen_inside = inside.all();
+  found.predictor.least = found.predictor.most = samples.front().point.features;
+  for (const Sample& sample : samples)
+    for (std::size_t i = 0; i < sample.point.features.size(); ++i) {
+      found.predictor.least[i] = std::min(found.predictor.least[i], sample.point.features[i]);
+      found.predictor.most[i] = std::max(found.predictor.most[i], sample.point.features[i]);
+    }
+  found.look_up = look_up_error(readings, true);
+  const bool has_repetitions = readings.size() > samples.size();
+  if (has_repetitions) found.look_up_by_rows = look_up_error(readings, false);
+  for (std::size_t i = 0; i < found.scores.size(); ++i) {
+    const auto& form = forms().entries()[i];
+    if (const FormResult all = form.make(points_of(samples)); all.fitted)
+      found.scores[i].condition = all.fitted->condition;
+    if (has_repetitions) found.scores[i].by_rows = error_by_rows(form, readings);
+  }
+  return found;
+}
+
+}  // namespace tandem::estimates

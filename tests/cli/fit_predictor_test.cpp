@@ -1,0 +1,168 @@
+// `tandem fit speed` and `checkpoint`: a law that made a table is found again, rows outside what was seen get
+// no time, and what is no table is refused; `tandem show MODEL`, which has the features.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/command.hpp"
+#include "workloads/model/features.hpp"
+
+namespace tandem::testing {
+namespace TANDEM_FILE {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class FitPredictor : public ::testing::Test {
+ protected:
+  /// Ten networks on two devices, twice each: 10 ms + flops / rate + 100 us a launch, in steps per second.
+  void make_table() const {
+    std::string table = "network,gpu,matrix_flops,launches,batch,precision,speed,step_time\n";
+    for (const auto& [device, rate] : {std::pair("slow", 1e11), {"fast", 4e11}})
+      for (int network = 0; network < 10; ++network) {
+        const double flops = 1e9 * (1 + network);
+        const int launches = 50 * (1 + network * network % 7);
+        const double step_s = 0.01 + flops / rate + 1e-4 * launches;
+        for (int repetition = 0; repetition < 2; ++repetition)
+          table += "net" + std::to_string(network) + ',' + device + ',' + json(flops).dump() + ',' +
+                   std::to_string(launches) + ",128,fp32," + json(1.0 / step_s).dump() + ',' +
+                   json(step_s * 1e3).dump() + "ms\n";
+      }
+    line_.write("steps.csv", table);
+  }
+  json fit(const std::string& words) const {
+    const auto result = line_.tandem("fit " + words + " --json 2> errors");
+    EXPECT_EQ(result.exit_code, 0) << words << '\n' << result.output;
+    return json::parse(result.output);
+  }
+  CommandLine line_;
+};
+
+constexpr const char* by_network = "speed steps.csv --group network --device gpu --target ";
+
+TEST_F(FitPredictor, FindsTheLawOfEachDevice) {
+  make_table();
+  line_.write("ask.csv",
+              "gpu,matrix_flops,launches\nslow,3.5e9,120\nfast,3.5e9,120\nfast,2e10,120\nfaster,3.5e9,120\n");
+  const json found = fit(by_network + std::string("step_time --ask ask.csv --out speed.json"));
+  EXPECT_EQ(found.at("features"), json({"matrix_flops", "launches"})) << "the batch is the same in all rows";
+  ASSERT_EQ(found.at("devices").size(), 2U);
+  const json& fast = found.at("devices")[0];
+  EXPECT_EQ(fast.at("device"), "fast");
+  EXPECT_EQ(fast.at("precision"), "fp32");
+  EXPECT_EQ(fast.at("batch"), json({128.0, 128.0}));
+  EXPECT_EQ(fast.at("groups"), 10);
+  EXPECT_EQ(fast.at("form").at("name"), "additive");
+  EXPECT_LT(fast.at("errors").at("mean").get<double>(), 1e-6);
+  const json& asked = found.at("asked");
+  ASSERT_EQ(asked.size(), 4U);
+  EXPECT_NEAR(asked[0].at("value_s").get<double>(), 0.01 + 0.035 + 0.012, 1e-7);
+  EXPECT_NEAR(asked[1].at("value_s").get<double>(), 0.01 + 0.00875 + 0.012, 1e-7);
+  EXPECT_THAT(asked[2].at("refused").get<std::string>(),
+              HasSubstr("matrix_flops is 2e+10, but was 1e+09 to 1e+10"));
+  EXPECT_THAT(asked[3].at("refused").get<std::string>(),
+              HasSubstr("device faster was not measured, only fast, slow"));
+  const json written = json::parse(std::ifstream(line_.folder() / "speed.json"));
+  EXPECT_EQ(written.at("devices"), found.at("devices"));
+  const json rates = fit(by_network + std::string("speed"));
+  EXPECT_EQ(rates.at("devices")[0].at("form").at("name"), "additive") << "times, not rates, are sums";
+  const auto text = line_.tandem(std::string("fit ") + by_network + "speed");
+  EXPECT_THAT(text.output, HasSubstr("chosen: additive"));
+  EXPECT_THAT(text.output, HasSubstr("runs on fresh machines differ is not known"));
+}
+
+/// 5 ms + flops / 1 T + bytes of values / 100 G + 20 us a launch, of models without columns of features.
+TEST_F(FitPredictor, KnowsTheFeaturesOfModels) {
+  const auto step_s = [](const std::string& model, double batch) {
+    LearnerSetting setting;
+    setting.model = model;
+    setting.dataset = {.name = "cifar-10", .channels = 3, .height = 32, .width = 32, .classes = 10};
+    const ModelFeatures features = features_of(plan_model(setting));
+    return 5e-3 + batch * features.matrix_flops.count() / 1e12 +
+           batch * static_cast<double>(features.elementwise_bytes.count()) / 1e11 +
+           20e-6 * static_cast<double>(features.launches);
+  };
+  std::string table = "model,batch,step_time\n";
+  for (const char* model :
+       {"resnet-cifar:blocks=2-2-2", "resnet-cifar:blocks=2-3-3", "resnet-cifar", "resnet-cifar:filters=16",
+        "resnet32", "shake-shake:hidden=16", "shake-shake:hidden=32:depth=14", "shake-shake:hidden=64"})
+    for (const int batch : {32, 128})
+      table +=
+          std::string(model) + ',' + std::to_string(batch) + ',' + json(step_s(model, batch)).dump() + '\n';
+  line_.write("models.csv", table);
+  line_.write("ask.csv", "model,batch\nresnet-cifar:blocks=3-4-3,64\nresnet-cifar:blocks=90-90-90,64\n");
+  const json found = fit("speed models.csv --target step_time --group model --ask ask.csv");
+  EXPECT_EQ(found.at("features"), json({"matrix_flops", "elementwise_bytes", "launches", "optimizer_bytes"}));
+  EXPECT_EQ(found.at("devices")[0].at("batch"), json({32.0, 128.0}));
+  EXPECT_LT(found.at("devices")[0].at("errors").at("mean").get<double>(), 1e-5);
+  const double expected = step_s("resnet-cifar:blocks=3-4-3", 64);
+  EXPECT_NEAR(found.at("asked")[0].at("value_s").get<double>(), expected, 1e-5 * expected);
+  EXPECT_TRUE(found.at("asked")[1].contains("refused"));
+}
+
+TEST_F(FitPredictor, OfCheckpointsIsTheSame) {
+  std::string table = "network,checkpoint_bytes,tensors,written\n";
+  for (int i = 0; i < 6; ++i) {
+    const double bytes = 1e6 * (1 + i * i), tensors = 50 + 40 * (i % 3);
+    table += std::to_string(i) + ',' + json(bytes).dump() + ',' + json(tensors).dump() + ',' +
+             json(0.2 + bytes / 1e8 + 1e-3 * tensors).dump() + '\n';
+  }
+  line_.write("written.csv", table);
+  const json found = fit("checkpoint written.csv --target written --group network");
+  EXPECT_EQ(found.at("predictor"), "checkpoint");
+  EXPECT_LT(found.at("devices")[0].at("errors").at("mean").get<double>(), 1e-6);
+}
+
+TEST_F(FitPredictor, RefusesWhatIsNoTable) {
+  const auto refuses = [&](const std::string& table, const std::string& words, const std::string& part) {
+    line_.write("bad.csv", table);
+    const auto result = line_.tandem("fit speed bad.csv --target t --group g " + words);
+    EXPECT_EQ(result.exit_code, 2) << result.output;
+    EXPECT_THAT(result.output, HasSubstr(part));
+  };
+  refuses("g,t,f\na,1,1\na,2,2\n", "--features f",
+          "bad.csv:2: g: expected at least three groups (each is predicted without it), found 1: a");
+  refuses("g,t,f\na,1,1\nb,2,nan\n", "--features f", "bad.csv:3: f: expected a finite number, found 'nan'");
+  refuses("g,t,f\na,1,1\nb,2,\n", "--features f", "bad.csv:3: f: expected a finite number");
+  refuses("g,t,f\na,1,7\nb,2,7\nc,3,7\n", "--features f",
+          "bad.csv:2: expected features that differ, found that 'f' is 7");
+  refuses("g,t,f\na,0,1\nb,2,2\n", "--features f", "bad.csv:2: t: expected a time above 0");
+  refuses("g,t,f\n,1,1\n", "--features f", "bad.csv:2: g: expected a name");
+  refuses("g,t,f\n", "--features f", "expected rows below the header");
+  refuses("g,t,f\na,1,1\n", "", "bad.csv:1: expected the columns of --features, some of matrix_flops");
+  refuses("g,t,f\na,1,1\n", "--features f,t",
+          "expected other columns than target, group and device, found 't'");
+  refuses("g,t,model\na,1,resnet32\nb,2,resnet33\n", "", "bad.csv:3: model: unknown model 'resnet33'");
+  refuses("g,t,f\na,1,1\n", "--features f --device d", "expected a column 'd'");
+  refuses("g,t,f,batch\na,1,1,32\nb,2,2,64\n", "--features f", "bad.csv:3: batch: expected 32");
+  refuses("g,t,f,precision\na,1,1,fp32\nb,2,2,tf32\n", "--features f",
+          "bad.csv:3: precision: expected 'fp32'");
+}
+
+TEST_F(FitPredictor, ModelsShowTheirFeatures) {
+  const auto shown = line_.tandem("show resnet-cifar:blocks=2-3-3 --json 2> errors");
+  ASSERT_EQ(shown.exit_code, 0) << shown.output;
+  const json model = json::parse(shown.output);
+  EXPECT_EQ(model.at("parameters"), 1'063'226);
+  EXPECT_EQ(model.at("tensors"), 62);
+  EXPECT_EQ(model.at("dataset"), "cifar-10");
+  for (const char* feature :
+       {"matrix_flops", "matrix_bytes", "elementwise_bytes", "launches", "optimizer_bytes"})
+    EXPECT_GT(model.at(feature).get<double>(), 0.0) << feature;
+  const auto text = line_.tandem("show shake-shake:hidden=96 --dataset fashion-mnist");
+  EXPECT_THAT(text.output, Not(HasSubstr("grouped")));
+  EXPECT_THAT(text.output, HasSubstr("normalisation"));
+  const auto unknown = line_.tandem("show resnet-cifra");
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_THAT(unknown.output, HasSubstr("did you mean 'resnet-cifar'?"));
+  // An experiment takes such a name.
+  const auto simulated = line_.tandem("simulate " + line_.experiment() +
+                                      " --set workload.model=resnet-cifar:blocks=1-1-1:filters=16 --out out");
+  EXPECT_EQ(simulated.exit_code, 0) << simulated.output;
+}
+
+}  // namespace TANDEM_FILE
+}  // namespace tandem::testing

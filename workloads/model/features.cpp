@@ -1,0 +1,91 @@
+#include "workloads/model/features.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "workloads/data/dataset.hpp"
+
+namespace tandem {
+namespace {
+
+constexpr std::int64_t value_bytes = 4;
+constexpr std::int64_t momentum_accesses = 5;
+
+bool is_matrix(LayerKind kind) {
+  return kind == LayerKind::convolution || kind == LayerKind::grouped_convolution ||
+         kind == LayerKind::linear;
+}
+
+/// Forward and backward.
+std::int64_t passes_of(const LayerWork& work) {
+  if (is_matrix(work.kind)) return 1 + std::llround(work.backward / work.forward);
+  return work.kind == LayerKind::normalisation ? 4 : 2;
+}
+
+void add(KindOfWork& sum, const LayerWork& work) {
+  const std::int64_t passes = passes_of(work);
+  ++sum.layers;
+  sum.flops += work.forward + work.backward;
+  sum.bytes += Bytes(passes * value_bytes * (work.inputs + work.outputs));
+  sum.parameter_bytes += Bytes(passes * value_bytes * work.parameters);
+  sum.launches += is_matrix(work.kind) ? passes : 2;
+}
+
+}  // namespace
+
+DatasetInfo usual_images(const std::string& model) {
+  return describe_modelled_dataset({.name = is_for_photographs(model) ? "synthetic-imagenet" : "cifar-10",
+                                    .directory = {},
+                                    .train_samples = 0,
+                                    .test_samples = 0,
+                                    .seed = 1});
+}
+
+const char* to_text(LayerKind kind) {
+  switch (kind) {
+    case LayerKind::convolution:
+      return "convolution";
+    case LayerKind::grouped_convolution:
+      return "grouped convolution";
+    case LayerKind::linear:
+      return "linear";
+    case LayerKind::normalisation:
+      return "normalisation";
+    case LayerKind::activation:
+      return "activation";
+    case LayerKind::pooling:
+      return "pooling";
+    case LayerKind::sum:
+      return "sum";
+    case LayerKind::copy:
+      break;
+  }
+  return "copy";
+}
+
+ModelFeatures features_of(const ModelPlan& plan) {
+  ModelFeatures features;
+  for (const LayerWork& work : plan.work) {
+    auto kind = std::ranges::find(features.kinds, work.kind, &KindOfWork::kind);
+    if (kind == features.kinds.end())
+      kind = features.kinds.insert(features.kinds.end(), KindOfWork{.kind = work.kind});
+    add(*kind, work);
+  }
+  std::ranges::sort(features.kinds, {}, &KindOfWork::kind);
+  for (const KindOfWork& kind : features.kinds) {
+    if (is_matrix(kind.kind)) {
+      features.matrix_flops += kind.flops;
+      features.matrix_bytes += kind.bytes;
+    } else {
+      features.elementwise_bytes += kind.bytes;
+    }
+    features.launches += kind.launches;
+  }
+  features.parameters = plan.description.parameters();
+  features.optimizer_bytes = Bytes(momentum_accesses * value_bytes * features.parameters);
+  features.tensors = std::ranges::count(plan.description.tensors, false, &TensorDescription::statistic);
+  features.checkpoint_bytes = plan.description.bytes();
+  return features;
+}
+
+}  // namespace tandem

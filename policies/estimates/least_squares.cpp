@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "policies/estimates/dot.hpp"
 #include "policies/vocabulary/check.hpp"
 
 namespace tandem::estimates {
@@ -13,12 +14,6 @@ namespace {
 using Vector = std::vector<double>;
 
 constexpr double dependent = 1e-9;  ///< share of a column that others do not make up
-
-double dot(const Vector& a, const Vector& b, std::size_t from = 0) {
-  double sum = 0.0;
-  for (std::size_t i = from; i < a.size(); ++i) sum += a[i] * b[i];
-  return sum;
-}
 
 /// Columns of length 1, and the lengths that they had; of a column of zeros 0.
 struct Columns {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "policies/estimates/dot.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/quantile.hpp"
 
@@ -28,12 +29,6 @@ constexpr double tolerated = 0.1;
 constexpr int profile_iterations = 2;      ///< where the other numbers begin near their best values
 constexpr double farthest_end = 7.0;       ///< of an interval, in logarithms: a factor of 1,000
 constexpr double negligible_error = 0.01;  ///< of a row: no table is taken to be more accurate
-
-double dot(const Vector& a, const Vector& b) {
-  double sum = 0.0;
-  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
-  return sum;
-}
 
 /// The inverse of a symmetric matrix by Gauss and Jordan; none: singular.
 std::optional<std::vector<Vector>> inverse(std::vector<Vector> a) {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "workloads/records/summary.hpp"
+#include "workloads/records/result_directory.hpp"
 
 namespace tandem::testing {
 

@@ -456,66 +456,8 @@ void add_fit_collectives(CLI::App& command) {
   });
 }
 
-// ---- Predictors of times ----
-
-/// `usual`: features, as `tandem show MODEL --json` names them.
-void add_fit_predictor(CLI::App& command, const std::string& subject, const std::string& summary,
-                       std::vector<std::string> usual, const std::string& example) {
-  auto* fit = command.add_subcommand(subject, summary);
-  const auto options = std::make_shared<PredictorFitOptions>();
-  options->subject = subject;
-  options->table.usual = std::move(usual);
-  fit->add_option("TABLE", options->table.file, "Table of measured times with features (.csv with a header)")
-      ->required();
-  fit->add_option("--target", options->table.target,
-                  "Column of the times (seconds, or 230ms); a column whose name has speed, per_second or /s "
-                  "holds rates")
-      ->required();
-  fit->add_option("--group", options->table.group,
-                  "Column of the networks: each group is predicted by a fit without it")
-      ->required();
-  fit->add_option("--device", options->table.device, "Column of the devices, each of which has its own fit");
-  fit->add_option("--features", options->table.features,
-                  fmt::format("Columns, separated by commas [of {}, those that the table has]",
-                              fmt::join(options->table.usual, ", ")));
-  fit->add_option("--ask", options->asked,
-                  "Table with the same columns of features, and of devices, whose times are predicted");
-  fit->add_option("--out", options->out, "Write the predictor to this file (.json)");
-  fit->add_option("--confidence", options->confidence, "Of intervals [0.9]")->check(CLI::Range(0.5, 0.9999));
-  fit->footer(
-      "The forms of `tandem list predictor` are fitted to the medians of rows with equal features, by "
-      "relative\n"
-      "errors. Scales and the choice of a form belong to each fit without a group. Optional columns: run "
-      "(which\n"
-      "readings share a machine and hour), batch, precision. For new families of networks, or other "
-      "devices,\n"
-      "make them the groups. Without columns of features, those of the models in the column model count.\n\n"
-      "Example:\n"
-      "  " +
-      example);
-  fit->callback([options] { fit_predictor(*options); });
-}
-
-}  // namespace
-
-void add_fit(CLI::App& app, int&) {
-  auto* command = app.add_subcommand("fit",
-                                     "Fit models to measured tables: lifetimes of machines, networks, "
-                                     "servers, all-reduces, times of steps and "
-                                     "checkpoints");
-  command->require_subcommand(1);
-  add_fit_network(*command);
-  add_fit_server(*command);
-  add_fit_collectives(*command);
-  add_fit_predictor(
-      *command, "speed", "Step times of networks from their features, with intervals",
-      {"matrix_flops", "elementwise_bytes", "launches", "optimizer_bytes", "batch"},
-      "tandem fit speed steps.csv --target step_time --group network --device gpu --out speed.json");
-  add_fit_predictor(
-      *command, "checkpoint", "Times of checkpoints from their sizes, with intervals",
-      {"checkpoint_bytes", "tensors"},
-      "tandem fit checkpoint written.csv --target duration --group network --out checkpoint.json");
-  auto* fit = command->add_subcommand(
+void add_fit_lifetimes(CLI::App& command) {
+  auto* fit = command.add_subcommand(
       "lifetimes", "Estimate how long machines live that may be taken away, and fit lifetime models");
   const auto options = std::make_shared<FitOptions>();
   fit->add_option("FILE", options->file,
@@ -565,12 +507,75 @@ void add_fit(CLI::App& app, int&) {
       "  tandem fit lifetimes events.csv --model trace --out model.json\n"
       "  tandem fit lifetimes capacity.json --out model.json");
   fit->callback([options] { fit_lifetimes(*options); });
+}
+
+// ---- Predictors of times ----
+
+/// `usual`: features, as `tandem show MODEL --json` names them.
+void add_fit_predictor(CLI::App& command, const std::string& subject, const std::string& summary,
+                       std::vector<std::string> usual, const std::string& example) {
+  auto* fit = command.add_subcommand(subject, summary);
+  const auto options = std::make_shared<PredictorFitOptions>();
+  options->subject = subject;
+  options->table.usual = std::move(usual);
+  fit->add_option("TABLE", options->table.file, "Table of measured times with features (.csv with a header)")
+      ->required();
+  fit->add_option("--target", options->table.target,
+                  "Column of the times (seconds, or 230ms); a column whose name has speed, per_second or /s "
+                  "holds rates")
+      ->required();
+  fit->add_option("--group", options->table.group,
+                  "Column of the networks: each group is predicted by a fit without it")
+      ->required();
+  fit->add_option("--device", options->table.device, "Column of the devices, each of which has its own fit");
+  fit->add_option("--features", options->table.features,
+                  fmt::format("Columns, separated by commas [of {}, those that the table has]",
+                              fmt::join(options->table.usual, ", ")));
+  fit->add_option("--ask", options->asked,
+                  "Table with the same columns of features, and of devices, whose times are predicted");
+  fit->add_option("--out", options->out, "Write the predictor to this file (.json)");
+  fit->add_option("--confidence", options->confidence, "Of intervals [0.9]")->check(CLI::Range(0.5, 0.9999));
+  fit->footer(
+      "The forms of `tandem list predictor` are fitted to the medians of rows with equal features, by "
+      "relative\n"
+      "errors. Scales and the choice of a form belong to each fit without a group. Optional columns: run "
+      "(which\n"
+      "readings share a machine and hour), batch, precision. For new families of networks, or other "
+      "devices,\n"
+      "make them the groups. Without columns of features, those of the models in the column model count.\n\n"
+      "Example:\n"
+      "  " +
+      example);
+  fit->callback([options] { fit_predictor(*options); });
+}
+
+}  // namespace
+
+void add_fit(CLI::App& app, int&) {
+  auto* command = app.add_subcommand("fit",
+                                     "Fit models to measured tables: lifetimes of machines, networks, "
+                                     "servers, all-reduces, times of steps and "
+                                     "checkpoints");
+  command->require_subcommand(1);
+  add_fit_lifetimes(*command);
+  add_fit_network(*command);
+  add_fit_server(*command);
+  add_fit_collectives(*command);
+  add_fit_predictor(
+      *command, "speed", "Step times of networks from their features, with intervals",
+      {"matrix_flops", "elementwise_bytes", "launches", "optimizer_bytes", "batch"},
+      "tandem fit speed steps.csv --target step_time --group network --device gpu --out speed.json");
+  add_fit_predictor(
+      *command, "checkpoint", "Times of checkpoints from their sizes, with intervals",
+      {"checkpoint_bytes", "tensors"},
+      "tandem fit checkpoint written.csv --target duration --group network --out checkpoint.json");
   command->footer(
       "Examples:\n"
       "  tandem fit lifetimes lifetimes.csv --out model.json\n"
       "  tandem fit network measured.csv job.yaml --out platform_found.xml\n"
       "  tandem fit server speeds.csv job.yaml\n"
-      "  tandem fit collectives all_reduce_2.txt all_reduce_8.txt");
+      "  tandem fit collectives all_reduce_2.txt all_reduce_8.txt\n"
+      "  tandem fit speed steps.csv --target step_time --group network --device gpu --out speed.json");
 }
 
 }  // namespace tandem::cli

@@ -15,7 +15,7 @@ NodeJobs::NodeJobs(std::span<const ServedJob> served, std::size_t node, const Ev
   for (const ServedJob& each : served) {
     NodeJob& job = jobs_.emplace_back(each, static_cast<int>(jobs_.size()), node, clients);
     clients += job.clients;
-    const auto steps = probe_steps(each.job->spec().experiment.data);
+    const auto steps = probe_steps(each.job->chosen().cache.options());
     // Batches that were requested in advance follow each other at the pace of the phase before.
     if (served.size() > 1 && steps > 0 && job.clients > 0)
       job.probe.emplace(job.clients, steps, job.data.prefetch() + 1);

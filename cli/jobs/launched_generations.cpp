@@ -58,7 +58,7 @@ class MpirunLauncher final : public GenerationLauncher {
       signals_.wait_for(Seconds(left.count()));
     }
   }
-  void tell(const std::string& note) override { print_note(note); }
+  void notify(const std::string& note) override { print_note(note); }
 
   /// The last launch, with the result of the generations.
   GuardedResult last(const GenerationResult& result) const {

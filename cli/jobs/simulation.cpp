@@ -96,7 +96,7 @@ sim::JobRun simulate_generations(Job& job, const sim::JobWorldSetting& setting,
     run_apart(body, what, out + "/generation.log");
   };
   simulator.progress = [&bar](double fraction) { bar.update(fraction); };
-  simulator.tell = print_note;
+  simulator.notify = print_note;
   SimulatedGenerations generations(job, out, std::move(simulator));
   const auto result =
       or_clear(out, [&] { return launch_generations(job, out, generations, network_of_generations()); });

@@ -130,9 +130,9 @@ int clean(const CleanOptions& options) {
   return options.dry_run || cleaned.left.empty() ? exit_success : exit_environment_error;
 }
 
-void remove_leftovers(bool tells) {
+void remove_leftovers(bool reports) {
   const auto removed = remove_all(find_leftovers()).removed;
-  if (removed.empty() || !tells) return;
+  if (removed.empty() || !reports) return;
   const std::string others = removed.size() == 1 ? "" : fmt::format(" and {} more", removed.size() - 1);
   print_note(fmt::format("removed what killed jobs left: {}{}", removed.front(), others));
 }

@@ -6,9 +6,9 @@
 namespace tandem::cli {
 
 /// Removes everything that is provably left over from killed jobs, except commits in memory. Nothing that a
-/// living process uses is touched; what cannot be removed is reported and stays. `tells`: reports removals
-/// on standard error.
-void remove_leftovers(bool tells = true);
+/// living process uses is touched; what cannot be removed is reported and stays. `reports`: writes removals
+/// to standard error.
+void remove_leftovers(bool reports = true);
 
 struct CleanOptions {
   bool dry_run = false;

@@ -271,9 +271,9 @@ void CudaDevice::narrow(const float* values, std::uint16_t* halves, std::int64_t
 void CudaDevice::widen(const std::uint16_t* halves, float* values, std::int64_t count, HalfFormat format) {
   queue("widen", kernels::widen, halves, values, count, format);
 }
-std::unique_ptr<compression::Codec> CudaDevice::make_codec(const std::string& method,
+std::unique_ptr<compression::Codec> CudaDevice::make_codec(const Catalog<compression::Factory>::Entry& method,
                                                            const compression::Setting& setting) {
-  return make_cuda_codec(*this, method, setting);
+  return make_cuda_codec(*this, method.name, setting);
 }
 
 std::unique_ptr<compression::SharedFactors> CudaDevice::make_factors(const compression::Setting& setting) {

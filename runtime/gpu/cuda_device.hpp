@@ -92,7 +92,7 @@ class CudaDevice final : public ComputeDevice, public DeviceAllocations, public 
   void narrow(const float* values, std::uint16_t* halves, std::int64_t count, HalfFormat format) override;
   void widen(const std::uint16_t* halves, float* values, std::int64_t count, HalfFormat format) override;
   /// See cuda_codecs.hpp.
-  std::unique_ptr<compression::Codec> make_codec(const std::string& method,
+  std::unique_ptr<compression::Codec> make_codec(const Catalog<compression::Factory>::Entry& method,
                                                  const compression::Setting& setting) override;
   std::unique_ptr<compression::SharedFactors> make_factors(const compression::Setting& setting) override;
 

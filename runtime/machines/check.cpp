@@ -76,17 +76,17 @@ MachineState ask_machine(const std::string& name, const CheckSetting& setting, b
                                         setting.shell.words.front(), name, setting.program, machine.reason());
       return state;
     }
-    const auto told = nlohmann::json::parse(*answer);
-    state.host = told.at("host");
-    state.software = told.at("software");
-    state.build = told.at("build");
-    state.cores = told.at("cores");
-    state.load = told.at("load");
-    state.gpus = told.at("gpus");
-    state.interfaces = told.at("interfaces");
-    state.sees_results = told.at("sees_token");
-    state.may_write = told.at("may_write");
-    if (!ask_files(machine, setting, state)) state.problem = "does not tell its files: " + machine.reason();
+    const auto described = nlohmann::json::parse(*answer);
+    state.host = described.at("host");
+    state.software = described.at("software");
+    state.build = described.at("build");
+    state.cores = described.at("cores");
+    state.load = described.at("load");
+    state.gpus = described.at("gpus");
+    state.interfaces = described.at("interfaces");
+    state.sees_results = described.at("sees_token");
+    state.may_write = described.at("may_write");
+    if (!ask_files(machine, setting, state)) state.problem = "does not list its files: " + machine.reason();
   } catch (const nlohmann::json::exception&) {
     state.problem =
         "another version of tandem-rank, or a login script that prints: expected one line of JSON";

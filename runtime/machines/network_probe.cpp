@@ -58,16 +58,17 @@ void NetworkProbe::read_available() {
     if (std::string(bytes.data(), static_cast<std::size_t>(count)) != key_) continue;
     std::array<char, INET_ADDRSTRLEN> text{};
     inet_ntop(AF_INET, &from.sin_addr, text.data(), text.size());
-    heard_[{text.data(), ntohs(from.sin_port)}] = Clock::now();
+    last_message_[{text.data(), ntohs(from.sin_port)}] = Clock::now();
   }
 }
 
 std::vector<std::string> NetworkProbe::silent(Seconds limit) const {
   std::vector<std::string> all;
   for (const auto& peer : peers_) {
-    const auto heard = heard_.find({peer.address, peer.port});
+    const auto last = last_message_.find({peer.address, peer.port});
     // A firewall may keep datagrams away from the first on.
-    if (heard != heard_.end() && Clock::now() - heard->second > std::chrono::duration<double>(limit.count()))
+    if (last != last_message_.end() &&
+        Clock::now() - last->second > std::chrono::duration<double>(limit.count()))
       all.push_back(peer.machine);
   }
   return all;

@@ -38,7 +38,7 @@ class NetworkProbe {
   std::string key_;
   int port_ = 0;
   std::vector<Peer> peers_;
-  std::map<std::pair<std::string, int>, Clock::time_point> heard_;  ///< by address and port
+  std::map<std::pair<std::string, int>, Clock::time_point> last_message_;  ///< by address and port
 };
 
 /// Which machines a network separates, from all pairs (one that listens, one that is silent): the machine of

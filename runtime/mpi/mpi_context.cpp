@@ -373,13 +373,13 @@ void MpiContext::watch_copies(std::function<void(const DeviceCopy&)> watcher) {
 
 /// Control messages are rare, and a look for them may yield the core. By time, because looks of a rank that
 /// sleeps in between, or that waits for a core, are far apart; and another rank may wait for the answer.
-bool MpiContext::hear_control_now_and_then() {
+bool MpiContext::take_control_now_and_then() {
   if (!setting_.can_cancel) return false;
   constexpr Seconds interval{1e-3};
   const Seconds now = time_->now();
   if (now < next_control_) return false;
   next_control_ = now + interval;
-  return transport_.hear_control();
+  return transport_.take_control();
 }
 
 // ---- Waiting ----
@@ -388,7 +388,7 @@ bool MpiContext::is_done(const Pending& pending) {
   advance();
   transfers_->ended();
   if (time_of_end(operations_[pending.number()], time_->now())) return true;
-  hear_control_now_and_then();
+  take_control_now_and_then();
   return false;
 }
 
@@ -497,7 +497,7 @@ Completion MpiContext::wait_for_any(std::span<Pending> pendings) {
       first_end = *end;
     }
     if (first) return finish(pendings[*first], *first);
-    if (moved || hear_control_now_and_then())
+    if (moved || take_control_now_and_then())
       time_->restart();
     else
       pause_until(awaited);

@@ -150,7 +150,7 @@ class MpiContext : public Context {
   bool advance();
   void note_flight();
   std::optional<Seconds> time_of_end(Operation& operation, Seconds now) const;
-  bool hear_control_now_and_then();
+  bool take_control_now_and_then();
   Completion finish(Pending& pending, std::size_t index);
   struct Awaited;
   void pause_until(const Awaited& awaited);

@@ -358,17 +358,17 @@ void Transport::request_cancel(std::uint32_t number) {
   Operation& operation = operations_[number];
   operation.awaits_verdict = true;
   ++operation.open_messages;
-  tell(operation.peer,
-       {Control::What::cancel, operation.channel, operation.number, operation.slice.size.count()});
+  send_control(operation.peer,
+               {Control::What::cancel, operation.channel, operation.number, operation.slice.size.count()});
 }
 
-void Transport::tell(Rank to, const Control& control) const {
+void Transport::send_control(Rank to, const Control& control) const {
   // Small enough that MPI buffers it immediately.
   check_mpi(MPI_Send(&control, sizeof(control), MPI_BYTE, to, tag_of(control_channel), all_), "MPI_Send");
 }
 
-bool Transport::hear_control() {
-  bool heard = false;
+bool Transport::take_control() {
+  bool has_taken = false;
   for (;;) {
     int is_there = 0;
     MPI_Status status;
@@ -378,28 +378,28 @@ bool Transport::hear_control() {
     check_mpi(MPI_Recv(&control, sizeof(control), MPI_BYTE, status.MPI_SOURCE, tag_of(control_channel), all_,
                        MPI_STATUS_IGNORE),
               "MPI_Recv");
-    hear(status.MPI_SOURCE, control);
-    heard = true;
+    on_control(status.MPI_SOURCE, control);
+    has_taken = true;
   }
   release_drains();
-  return heard;
+  return has_taken;
 }
 
-void Transport::hear(Rank from, const Control& control) {
+void Transport::on_control(Rank from, const Control& control) {
   switch (control.what) {
     case Control::What::cancel:
       return answer_cancel(from, control);
     case Control::What::cancelled:
     case Control::What::met:
-      return hear_verdict(from, control);
+      return on_verdict(from, control);
     case Control::What::discard:
       return discard(from, control);
     case Control::What::discarded:
       // A question has the size 1.
-      return control.size > 0 ? tell(from, {control.what, control.channel, control.number})
-                              : hear_verdict(from, control);
+      return control.size > 0 ? send_control(from, {control.what, control.channel, control.number})
+                              : on_verdict(from, control);
     case Control::What::departed:
-      return hear_departure(from);
+      return on_departure(from);
   }
 }
 
@@ -408,7 +408,7 @@ void Transport::answer_cancel(Rank from, const Control& question) {
   const bool is_met = question.number <= incoming.posted;
   Control answer = question;
   answer.what = is_met ? Control::What::met : Control::What::cancelled;
-  tell(from, answer);
+  send_control(from, answer);
   if (is_met) return;
   const IncomingChannel::Cancelled message{question.number, question.size};
   const auto behind =
@@ -445,7 +445,7 @@ void Transport::release_drains() {
   });
 }
 
-void Transport::hear_verdict(Rank from, const Control& verdict) {
+void Transport::on_verdict(Rank from, const Control& verdict) {
   for (std::uint32_t number = 0; number < operations_.size(); ++number) {
     Operation& operation = operations_[number];
     if (!operation.awaits_verdict || operation.peer != from || operation.channel != verdict.channel ||
@@ -461,7 +461,7 @@ Pending Transport::disconnect(Rank peer) {
   cancel_receives([&](std::uint32_t number) { return operations_[number].peer == peer; }, Outcome::cancelled);
   for (const auto& [key, outgoing] : outgoing_)
     if (static_cast<Rank>(key >> 32U) == peer)
-      tell(peer, {Control::What::discard, outgoing.channel, outgoing.number, outgoing.largest});
+      send_control(peer, {Control::What::discard, outgoing.channel, outgoing.number, outgoing.largest});
   const auto number = operations_.acquire(Operation::State::messages);
   Operation& operation = operations_[number];
   operation.peer = peer;
@@ -470,7 +470,7 @@ Pending Transport::disconnect(Rank peer) {
   operation.awaits_verdict = true;
   operation.open_messages = 1;
   constexpr std::int64_t question = 1;
-  tell(peer, {Control::What::discarded, operation.channel, operation.number, question});
+  send_control(peer, {Control::What::discarded, operation.channel, operation.number, question});
   return Pending(number);
 }
 
@@ -547,12 +547,12 @@ bool Transport::is_on_its_way(Rank from, Channel channel) const {
 
 void Transport::announce_departure() {
   for (Rank other = 0; other < size_; ++other)
-    if (other != rank_) tell(other, {Control::What::departed, {}});
-  hear_departure(rank_);
+    if (other != rank_) send_control(other, {Control::What::departed, {}});
+  on_departure(rank_);
 }
 
 /// MPI delivers in the order of sending: all messages that the rank had sent are here.
-void Transport::hear_departure(Rank who) {
+void Transport::on_departure(Rank who) {
   departed_.insert(who);
   const bool is_own = who == rank_;
   cancel_receives([&](std::uint32_t number) { return is_own || operations_[number].peer == who; },

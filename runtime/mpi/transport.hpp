@@ -72,7 +72,7 @@ class Transport {
   void announce_departure();
   /// Handles control messages of other ranks about cancelled messages and departures. True if there was one.
   /// As expensive as a poll for messages, so only idle ranks should call it.
-  bool hear_control();
+  bool take_control();
 
  private:
   /// A send as one or two MPI messages; the second one has the next tag.
@@ -104,14 +104,14 @@ class Transport {
 
   Pending ended_at_once(Outcome outcome);
   bool is_on_its_way(Rank from, Channel channel) const;
-  void tell(Rank to, const Control& control) const;
-  void hear(Rank from, const Control& control);
+  void send_control(Rank to, const Control& control) const;
+  void on_control(Rank from, const Control& control);
   /// `receive`, without receiving the cancelled messages that follow.
   Pending post_receive(Rank from, Channel channel, Slice slice);
   void request_cancel(std::uint32_t number);
   void answer_cancel(Rank from, const Control& question);
-  void hear_verdict(Rank from, const Control& verdict);
-  void hear_departure(Rank who);
+  void on_verdict(Rank from, const Control& verdict);
+  void on_departure(Rank who);
   void discard(Rank from, const Control& last);
   template <class IsMeant>
   void cancel_receives(const IsMeant& is_meant, Outcome outcome);

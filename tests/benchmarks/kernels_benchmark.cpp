@@ -199,7 +199,8 @@ void report_rate(benchmark::State& state, const Vectors& vectors, Seconds own) {
 
 void measure_codec(benchmark::State& state, CudaDevice& device, const std::string& method, bool decodes) {
   const Vectors vectors(device, state.range(0) * kibibyte);
-  const auto codec = device.make_codec(method, setting_of(method, vectors.count));
+  const auto codec =
+      device.make_codec(compression::catalog().find(method), setting_of(method, vectors.count));
   const auto message = vectors.message.span().first(static_cast<std::size_t>(codec->message_bytes()));
   codec->encode(vectors.all[0].span(), 0, message);
   Seconds own;
@@ -219,7 +220,8 @@ void measure_codec(benchmark::State& state, CudaDevice& device, const std::strin
 void measure_top_k(benchmark::State& state, CudaDevice& device, const std::vector<float>& values,
                    bool feeds_back) {
   const Vectors vectors(device, state.range(0) * kibibyte, values);
-  const auto codec = device.make_codec("top-k", setting_of("top-k", vectors.count));
+  const auto codec =
+      device.make_codec(compression::catalog().find("top-k"), setting_of("top-k", vectors.count));
   const auto message = vectors.message.span().first(static_cast<std::size_t>(codec->message_bytes()));
   const auto torch = make_torch_top_k(device.gpu(), device.libtorch_stream(), vectors[0], vectors.count,
                                       static_cast<std::int64_t>(message.size() / 8));

@@ -14,7 +14,7 @@ constexpr Channel plain{64, false};
 constexpr Channel noted{65, true};
 constexpr Channel bucket{66, false, 3};
 constexpr Channel noted_bucket{66, true, 5};
-/// What the ranks tell each other about the progress of the scenario.
+/// What the ranks send each other about the progress of the scenario.
 constexpr Channel signal{67, true};
 constexpr Channel all_channels[] = {plain, noted, bucket, noted_bucket};
 /// Larger than what any transport buffers before a receive is posted.
@@ -31,14 +31,14 @@ void disconnect_now(Context& context, Rank peer) {
   expect_equal(context, "outcome of the disconnect", "done", outcome_of(context, disconnecting));
 }
 
-void tell(Context& context, Rank peer) { send_now(context, peer, signal, {}, numbered_note(0)); }
-void hear(Context& context, Rank peer) { receive_now(context, peer, signal, {}); }
+void send_signal(Context& context, Rank peer) { send_now(context, peer, signal, {}, numbered_note(0)); }
+void await_signal(Context& context, Rank peer) { receive_now(context, peer, signal, {}); }
 
 /// Both come here before either goes on.
 void meet(Context& context, Rank peer) {
-  Pending heard = context.receive(peer, signal, {});
-  tell(context, peer);
-  context.wait(heard);
+  Pending awaited = context.receive(peer, signal, {});
+  send_signal(context, peer);
+  context.wait(awaited);
 }
 
 /// Messages of one key, that must stay valid until their sends have ended.
@@ -72,7 +72,7 @@ void expect_message(Context& context, Rank from, Channel channel, std::uint32_t 
 
 void a_disconnect_cancels_own_receives(Context& context) {
   if (context.rank() == 1) {
-    hear(context, 0);
+    await_signal(context, 0);
     Sender sender(context, 0, 7);
     for (const Channel channel : all_channels) sender.send(channel, 300);
     sender.wait();
@@ -88,7 +88,7 @@ void a_disconnect_cancels_own_receives(Context& context) {
     expect(context, "its memory is untouched",
            std::ranges::all_of(unused[i], [](std::byte b) { return b == std::byte{0}; }));
   }
-  tell(context, 1);
+  send_signal(context, 1);
   for (const Channel channel : all_channels) expect_message(context, 1, channel, 7, 300);
 }
 
@@ -96,11 +96,11 @@ void a_disconnect_cancels_own_receives(Context& context) {
 void disconnect_and_send(Context& context, Sender& before, std::uint32_t key_after) {
   disconnect_now(context, 1);
   before.wait();
-  tell(context, 1);
+  send_signal(context, 1);
   Sender after(context, 1, key_after);
   for (const Channel channel : all_channels) after.send(channel, 500);
   after.wait();
-  hear(context, 1);
+  await_signal(context, 1);
 }
 
 /// Small and large messages, alone and mixed, of which none was received.
@@ -111,9 +111,9 @@ void messages_before_a_disconnect_never_arrive(Context& context) {
   for (const auto& sizes : cases) {
     key += 2;
     if (context.rank() == 1) {
-      hear(context, 0);
+      await_signal(context, 0);
       for (const Channel channel : all_channels) expect_message(context, 0, channel, key + 1, 500);
-      tell(context, 0);
+      send_signal(context, 0);
       continue;
     }
     Sender before(context, 1, key);
@@ -133,10 +133,10 @@ void a_disconnect_leaves_what_the_peer_has_sent(Context& context) {
     for (const Channel channel : all_channels)
       expect_message(context, 1, channel, 11, channel == plain ? large : 400);
     sender.wait();
-    tell(context, 1);
+    send_signal(context, 1);
     return;
   }
-  hear(context, 0);
+  await_signal(context, 0);
   sender.wait();
   Buffer bytes(large);
   for (const Channel channel : all_channels) {
@@ -173,7 +173,7 @@ void both_sides_disconnect_at_once(Context& context) {
 void messages_that_have_matched_arrive(Context& context) {
   for (const Channel channel : all_channels) {
     if (context.rank() == 0) {
-      hear(context, 1);
+      await_signal(context, 1);
       Sender sender(context, 1, 20);
       sender.send(channel, large);
       disconnect_now(context, 1);
@@ -181,24 +181,24 @@ void messages_that_have_matched_arrive(Context& context) {
     } else {
       Buffer bytes(large);
       Pending receive = context.receive(0, channel, slice_of(bytes));
-      tell(context, 0);
+      send_signal(context, 0);
       expect_equal(context, "outcome of the receive of before", "done", outcome_of(context, receive));
       expect_pattern(context, "message", 20, bytes, large);
     }
     // The receiver disconnects while the message may be in flight: it arrives now, or stays.
     if (context.rank() == 0) {
-      hear(context, 1);
+      await_signal(context, 1);
       Sender sender(context, 1, 21);
       sender.send(channel, large);
-      tell(context, 1);
+      send_signal(context, 1);
       sender.wait();
       continue;
     }
     Buffer bytes(large);
     Pending receive = context.receive(0, channel, slice_of(bytes));
-    tell(context, 0);
-    // Else the disconnect could discard what was just told.
-    hear(context, 0);
+    send_signal(context, 0);
+    // Else the disconnect could discard what was just sent.
+    await_signal(context, 0);
     disconnect_now(context, 0);
     if (outcome_of(context, receive) == "done")
       expect_pattern(context, "message in flight", 21, bytes, large);
@@ -219,26 +219,26 @@ void cancelled_messages_before_a_disconnect(Context& context) {
           }
           disconnect_now(context, 1);
           before.wait();
-          tell(context, 1);
-          hear(context, 1);
+          send_signal(context, 1);
+          await_signal(context, 1);
           after.send(channel, 700);
           after.wait();
-          hear(context, 1);
+          await_signal(context, 1);
           continue;
         }
         Buffer bytes(large);
         Pending first;
         if (receives_first) first = context.receive(0, channel, slice_of(bytes));
-        hear(context, 0);
+        await_signal(context, 0);
         if (!first.empty()) {
           // All may have been discarded before the receive was posted.
           if (!context.is_done(first)) context.cancel(first);
           if (outcome_of(context, first) == "done")
             expect_pattern(context, "a message of before", 30, bytes, 600);
         }
-        tell(context, 0);
+        send_signal(context, 0);
         expect_message(context, 0, channel, 31, 700);
-        tell(context, 0);
+        send_signal(context, 0);
       }
 }
 
@@ -253,10 +253,10 @@ void messages_that_never_arrive_are_counted(Context& context) {
     disconnect_and_send(context, before, 51);
     return expect_equal(context, "own discarded messages", std::int64_t{0}, context.discarded_messages());
   }
-  hear(context, 0);
+  await_signal(context, 0);
   for (const Channel channel : all_channels) expect_message(context, 0, channel, 51, 500);
   expect_equal(context, "discarded messages", 3 * std::ssize(all_channels), context.discarded_messages());
-  tell(context, 0);
+  send_signal(context, 0);
 }
 
 void disconnecting_leaves_other_ranks(Context& context) {
@@ -269,15 +269,15 @@ void disconnecting_leaves_other_ranks(Context& context) {
     to_two.send(plain, large);
     disconnect_now(context, 1);
     to_one.wait();
-    tell(context, 1);
-    tell(context, 2);
+    send_signal(context, 1);
+    send_signal(context, 2);
     to_two.wait();
     expect_equal(context, "outcome", "done", outcome_of(context, receive));
     expect_pattern(context, "message of the third rank", 42, bytes, 800);
     return;
   }
-  if (rank == 1) return hear(context, 0);
-  hear(context, 0);
+  if (rank == 1) return await_signal(context, 0);
+  await_signal(context, 0);
   expect_message(context, 0, plain, 41, large);
   Sender sender(context, 0, 42);
   sender.send(plain, 800);

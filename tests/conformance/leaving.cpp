@@ -210,7 +210,7 @@ void a_cancelled_send_arrives_completely_or_not_at_all(Context& context) {
 
 /// Looks at its messages so often that even on a busy machine no cancellation that was sent before goes
 /// unheard.
-void hear_cancellations(Context& context) {
+void receive_cancellations(Context& context) {
   for (int moment = 0; moment < 10; ++moment) {
     Pending sleep = context.sleep(Seconds(0.002));
     for (int look = 0; look < 200 && !context.is_done(sleep); ++look) continue;
@@ -232,7 +232,7 @@ void messages_around_cancelled_ones_arrive(Context& context) {
     return;
   }
   receive_now(context, 0, other, {});
-  hear_cancellations(context);
+  receive_cancellations(context);
   Buffer first(large), next(large), last(large);
   Pending receive = context.receive(0, noted, slice_of(first));
   context.cancel(receive);

@@ -202,7 +202,7 @@ void ranks_are_numbered(Context& context) {
   for (const Rank from : {1, 2}) {
     Buffer bytes(1);
     receive_now(context, from, plain, slice_of(bytes));
-    expect_equal(context, "rank told by its owner", from, std::to_integer<int>(bytes[0]));
+    expect_equal(context, "rank sent by its owner", from, std::to_integer<int>(bytes[0]));
   }
 }
 

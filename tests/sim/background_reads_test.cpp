@@ -21,10 +21,10 @@ class BackgroundReadTimes : public CacheTimes {
     experiment_.data.cache_capacity = Bytes(2500 * 3073);
     keeps_operations_ = true;
   }
-  void tell(Context& context, const protocol::NoteOf<"phases">& note) {
-    Pending told =
+  void notify(Context& context, const protocol::NoteOf<"phases">& note) {
+    Pending sent =
         protocol::send<"phases">(context, job_->roster().ranks_of(Roster::Role::cache_node).front(), note);
-    context.wait(told);
+    context.wait(sent);
   }
   static double disk_time(int samples) { return samples * record / rate; }
   static std::vector<double> starts_of_reads(const Journal& journal) {
@@ -48,18 +48,18 @@ TEST_F(BackgroundReadTimes, FollowEachOtherWhenNothingIsInTheirWay) {
 TEST_F(BackgroundReadTimes, DoNotBeginDuringAnExchange) {
   experiment_.data.background = BackgroundReads::while_computing;
   const Journal journal = serve({[&](CacheClient&, Context& context) {
-    tell(context, protocol::Exchanging{true});
+    notify(context, protocol::Exchanging{true});
     sleep_until(context, 1.0);
-    tell(context, protocol::Exchanging{false});
+    notify(context, protocol::Exchanging{false});
     sleep_until(context, 2.0);
-    tell(context, protocol::End{});
+    notify(context, protocol::End{});
   }});
   const auto starts = starts_of_reads(journal);
   ASSERT_EQ(starts.size(), 3U);
   EXPECT_NEAR(starts[0], 0.0, precision_s);
-  const double told = 1.0 + alpha + sizeof(Note) / bandwidth;
-  EXPECT_NEAR(starts[1], told, 1e-6);
-  EXPECT_NEAR(starts[2], told + disk_time(1024), 1e-6);
+  const double notified = 1.0 + alpha + sizeof(Note) / bandwidth;
+  EXPECT_NEAR(starts[1], notified, 1e-6);
+  EXPECT_NEAR(starts[2], notified + disk_time(1024), 1e-6);
 }
 
 /// For what a batch waits, that is read at once.
@@ -67,10 +67,10 @@ TEST_F(BackgroundReadTimes, OfWantedSamplesDoNotWait) {
   experiment_.data.background = BackgroundReads::while_computing;
   double waited = 0;
   serve({[&](CacheClient& client, Context& context) {
-    tell(context, protocol::Exchanging{true});
+    notify(context, protocol::Exchanging{true});
     sleep_until(context, 1.0);
     waited = answer_time(client, context, {2400, 2401});
-    tell(context, protocol::End{});
+    notify(context, protocol::End{});
   }});
   EXPECT_NEAR(waited, request(2) + disk_time(2500 - 2048) + batch(2), 1e-6);
 }

@@ -294,7 +294,7 @@ class RepeatedCompression : public Compressed, public ::testing::WithParamInterf
   Senders senders_of(int sender) const {
     Senders all;
     const ExchangePlan& exchange = job_->exchange();
-    const bool is_corrected = exchange.compression_name() == "dgc" && sender < workers;
+    const bool is_corrected = exchange.compression_method().name == "dgc" && sender < workers;
     for (const auto& bucket : job_->model().buckets)
       all.push_back({exchange.compression()->make(
                          exchange.compression_setting(sender, bucket.offset, bucket.parameters)),

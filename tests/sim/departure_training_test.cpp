@@ -549,16 +549,16 @@ TEST_P(JobsInVain, GiveUp) {
   experiment.sync.algorithm = "bsp";
   experiment.recovery.policy = policy;
   experiment.recovery.least = least;
-  std::string told;
+  std::string message;
   try {
     train(experiment);
   } catch (const WorldError& error) {
-    told = error.what();
+    message = error.what();
   }
-  EXPECT_EQ(told, "the job gives up: " +
-                      std::string(least == 1 ? "the machines of all workers have departed"
-                                             : "1 of at least 3 workers (recovery.least) are left") +
-                      ", and no replacement can come up (recovery.policy " + policy + ")");
+  EXPECT_EQ(message, "the job gives up: " +
+                         std::string(least == 1 ? "the machines of all workers have departed"
+                                                : "1 of at least 3 workers (recovery.least) are left") +
+                         ", and no replacement can come up (recovery.policy " + policy + ")");
 }
 
 INSTANTIATE_TEST_SUITE_P(All, JobsInVain,

@@ -100,10 +100,11 @@ TEST_P(NonFinite, SkipsTheUpdateFromItsBucketOn) {
   EXPECT_EQ(buckets[0], !steps_by_itself()) << "the last layer; local steps are skipped";
   EXPECT_FALSE(buckets[1]);
   EXPECT_EQ(journal.skipped_steps, static_cast<std::int64_t>(journal.steps.size()));
-  const auto told = std::count_if(journal.decisions.begin(), journal.decisions.end(), [](const auto& record) {
-    return record.decisions == "skip" && record.event.find("'first.root'") != std::string::npos;
-  });
-  EXPECT_EQ(told, journal.skipped_steps);
+  const auto recorded =
+      std::count_if(journal.decisions.begin(), journal.decisions.end(), [](const auto& record) {
+        return record.decisions == "skip" && record.event.find("'first.root'") != std::string::npos;
+      });
+  EXPECT_EQ(recorded, journal.skipped_steps);
 }
 
 /// The other steps are unaffected.

@@ -81,7 +81,7 @@ INSTANTIATE_TEST_SUITE_P(
     name_of_test);
 
 /// An exchange lasts until the forward pass has got the last bucket.
-TEST_F(Overlap, CacheNodesAreToldOfTheEndOfAnExchangeInTheNextStep) {
+TEST_F(Overlap, CacheNodesLearnOfTheEndOfAnExchangeInTheNextStep) {
   Experiment experiment = small_experiment(2);
   experiment.workload.math = Experiment::Workload::Math::modelled;
   experiment.data.source = DataSource::storage;
@@ -92,17 +92,17 @@ TEST_F(Overlap, CacheNodesAreToldOfTheEndOfAnExchangeInTheNextStep) {
   experiment.stop.rounds = 3;
   experiment.sync.overlap = OverlapMode::both;
   const Journal journal = train(experiment, true);
-  std::vector<Seconds> told, steps;
+  std::vector<Seconds> notices, steps;
   for (const OperationRecord& operation : journal.operations)
     if (operation.kind == "send" && operation.channel == "phases" && operation.rank == 0)
-      told.push_back(operation.start);
+      notices.push_back(operation.start);
   for (const StepRecord& step : journal.steps)
     if (step.rank == 0) steps.push_back(step.start);
   ASSERT_EQ(steps.size(), 3U);
-  ASSERT_EQ(told.size(), 7U) << "begins and ends of three exchanges, and the end of the worker";
+  ASSERT_EQ(notices.size(), 7U) << "begins and ends of three exchanges, and the end of the worker";
   for (std::size_t step = 0; step + 1 < steps.size(); ++step) {
-    EXPECT_LT(told[2 * step], steps[step + 1]);
-    EXPECT_GT(told[2 * step + 1], steps[step + 1]);
+    EXPECT_LT(notices[2 * step], steps[step + 1]);
+    EXPECT_GT(notices[2 * step + 1], steps[step + 1]);
   }
 }
 

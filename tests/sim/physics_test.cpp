@@ -572,19 +572,19 @@ TEST(Determinism, TwoProcessesSimulateTheSameToTheLastBit) {
 
 TEST(Progress, ReceivesTheSimulatedTime) {
   const lab::TemporaryFile file("platform.xml", lab::star(1));
-  double told = 0;
+  double reported = 0;
   SimulationSetting setting;
   setting.platform_file = file.path();
   setting.hosts = {"h0"};
   setting.price = lab::price_by_samples;
   // The speed of the simulator is unknown: the role continues until progress has been reported.
-  setting.body = [&told](Context& context) {
-    for (int i = 0; told == 0 && i < 50'000'000; ++i) lab::compute(context, 1);
+  setting.body = [&reported](Context& context) {
+    for (int i = 0; reported == 0 && i < 50'000'000; ++i) lab::compute(context, 1);
   };
-  setting.progress = [&told](Seconds simulated) { told = simulated.count(); };
+  setting.progress = [&reported](Seconds simulated) { reported = simulated.count(); };
   const auto result = simulate(setting);
-  EXPECT_GT(told, 0);
-  EXPECT_LE(told, result.makespan.count());
+  EXPECT_GT(reported, 0);
+  EXPECT_LE(reported, result.makespan.count());
 }
 
 }  // namespace TANDEM_FILE

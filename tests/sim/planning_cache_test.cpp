@@ -291,11 +291,11 @@ TEST_P(ListsOfCached, RepeatWhatCachesHold) {
     EXPECT_GT(hits, 30) << epoch;
     EXPECT_EQ(hits + cache_sum(journal, "store", epoch).samples, 96) << epoch;
   }
-  std::int64_t told = 0;
+  std::int64_t sent = 0;
   for (const OperationRecord& record : journal.operations)
-    if (record.kind == "send" && record.channel == "losses") told += record.bytes;
+    if (record.kind == "send" && record.channel == "losses") sent += record.bytes;
   // Twice, a worker sends 48 losses and a bit for each of 96 samples.
-  EXPECT_EQ(told, 2 * (48 * 4 + 96 / 8));
+  EXPECT_EQ(sent, 2 * (48 * 4 + 96 / 8));
 }
 
 using Lists = std::tuple<const char*, bool>;

@@ -85,7 +85,8 @@ class QueuedDevice : public ComputeDevice {
   void widen(const std::uint16_t* halves, float* values, std::int64_t count, HalfFormat format) override {
     queue_twin(&ComputeDevice::widen, halves, values, count, format);
   }
-  std::unique_ptr<compression::Codec> make_codec(const std::string&, const compression::Setting&) override {
+  std::unique_ptr<compression::Codec> make_codec(const Catalog<compression::Factory>::Entry&,
+                                                 const compression::Setting&) override {
     return nullptr;
   }
 

@@ -76,9 +76,9 @@ class SyntheticRun {
     int local_steps = 0;
     int rounds = 0;
     double own_time = 0;
-    bool exchanges = false;      ///< during its step
-    std::optional<bool> told{};  ///< the coordinator's answer since the last exchange
-    int pushed_version = 0;      ///< of the model on which its last push was computed
+    bool exchanges = false;          ///< during its step
+    std::optional<bool> is_ready{};  ///< the coordinator's answer since the last exchange
+    int pushed_version = 0;          ///< of the model on which its last push was computed
     int pushed_samples = 0;
   };
   using End = std::pair<double, int>;
@@ -126,7 +126,7 @@ class SyntheticRun {
     const auto decision = sync::decide(*worker.policy, event);
     note_decision(number, event, sync::to_text(decision));
     worker.exchanges = decision.exchange.has_value();
-    if (decision.reports) worker.told = report(number).ready;
+    if (decision.reports) worker.is_ready = report(number).ready;
     worker.own_time = worker.step.duration().count();
     note(number, "compute", -1, 0, now_);
     ends_.push({time + worker.own_time, number});
@@ -137,7 +137,7 @@ class SyntheticRun {
     ++worker.local_steps;
     if (worker.exchanges) return push(number);
     const sync::StepDone done{Seconds(now_), Seconds(worker.own_time), batch, worker.local_steps,
-                              worker.told};
+                              worker.is_ready};
     auto decision = decided(number, done, worker.policy->on_step_done(done));
     if (std::holds_alternative<sync::Ask>(decision)) {
       phase(worker.step, Phase::query) = Seconds(noisy(0.0004 * exchange_));
@@ -150,7 +150,7 @@ class SyntheticRun {
 
   sync::Answer report(int number) {
     const Worker& worker = at(number);
-    const auto decisions = told(
+    const auto decisions = decisions_of_server(
         sync::Report{Seconds(now_), number, worker.version, worker.local_steps, Seconds(worker.own_time)});
     const auto& answer = std::get<sync::AnswerReport>(decisions.at(0));
     return {Seconds(now_), answer.ready};
@@ -162,8 +162,9 @@ class SyntheticRun {
     note(number, "send", receiver(number), model_bytes, now_);
     worker.pushed_version = worker.version;
     worker.pushed_samples = batch * worker.local_steps;
-    const auto decisions = told(sync::Push{Seconds(now_), number, worker.version, batch * worker.local_steps,
-                                           worker.local_steps, Seconds(worker.own_time), 0.5, 0.0});
+    const auto decisions =
+        decisions_of_server(sync::Push{Seconds(now_), number, worker.version, batch * worker.local_steps,
+                                       worker.local_steps, Seconds(worker.own_time), 0.5, 0.0});
     for (const auto& decision : decisions) {
       if (const auto* accept = std::get_if<sync::Accept>(&decision)) accepted_.push_back(accept->worker);
       if (std::holds_alternative<sync::Apply>(decision)) applied();
@@ -180,7 +181,7 @@ class SyntheticRun {
     worker.step.bytes_sent = worker.step.bytes_received = model_bytes;
     worker.version = version_;
     worker.local_steps = 0;
-    worker.told.reset();
+    worker.is_ready.reset();
     ++worker.rounds;
     finish_step(number, end);
   }
@@ -209,7 +210,7 @@ class SyntheticRun {
          .loss = 0.3 + 2.0 * std::exp(-seen / 90)});
   }
 
-  sync::ServerDecisions told(const sync::ServerEvent& event) {
+  sync::ServerDecisions decisions_of_server(const sync::ServerEvent& event) {
     sync::ServerDecisions decisions;
     if (const auto* push = std::get_if<sync::Push>(&event)) server_->on_push(*push, decisions);
     if (const auto* report = std::get_if<sync::Report>(&event)) server_->on_report(*report, decisions);

@@ -205,12 +205,12 @@ void add_shard_shares(const ReportConfiguration& configuration, std::vector<Metr
   using Place = json::json_pointer;
   const json& simulated = configuration.environment.simulated.sharding;
   const json& measured = configuration.environment.measured.sharding;
-  const auto told = [&](const json& sharding, const Place& place) {
+  const auto share_in = [&](const json& sharding, const Place& place) {
     return sharding.contains(place) ? percent(sharding.at(place)) : std::string("-");
   };
   const auto add = [&](const std::string& name, const Place& bytes, const Place& messages) {
     const auto text = [&](const json& sharding) {
-      return told(sharding, bytes) + ", " + told(sharding, messages);
+      return share_in(sharding, bytes) + ", " + share_in(sharding, messages);
     };
     rows.push_back({name, text(simulated), text(measured)});
   };

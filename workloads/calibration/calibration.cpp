@@ -50,13 +50,13 @@ void send_path(Context& context, Profile::Path path) {
   context.wait(sent);
 }
 
-Profile::Path hear_path(Context& context, Rank from) {
+Profile::Path receive_path(Context& context, Rank from) {
   Pending announced = protocol::receive<"words">(context, from);
   const Bytes size = protocol::unpack<protocol::Announcement>(context.wait(announced).note).size;
   std::string text(static_cast<std::size_t>(size.count()), ' ');
-  Pending heard =
+  Pending arriving =
       protocol::receive<"pongs">(context, from, {size, reinterpret_cast<std::byte*>(text.data())});
-  context.wait(heard);
+  context.wait(arriving);
   return profile_from_json(nlohmann::json::parse(text)).paths.front();
 }
 
@@ -68,7 +68,7 @@ void measure_paths(const Job& job, Context& context, const CalibrationSetting& s
   for (const Partner& partner : setting.partners) {
     const bool measures = context.rank() == partner.from;
     if (!measures && context.rank() != partner.rank) {
-      if (context.rank() == 0) profile.paths.push_back(hear_path(context, partner.from));
+      if (context.rank() == 0) profile.paths.push_back(receive_path(context, partner.from));
       continue;
     }
     auto messages = calibration::measure_messages(context, partner, setting, job.spec().experiment.seed);

@@ -238,7 +238,7 @@ std::unique_ptr<CompressedSum> make_compressed_sum(const ExchangePlan& exchange,
     case compression::Sharing::summed:
       break;
     case compression::Sharing::none:
-      TANDEM_CHECK(false, "messages of", exchange.compression_name(), "cannot be shared");
+      TANDEM_CHECK(false, "messages of", exchange.compression_method().name, "cannot be shared");
   }
   return std::make_unique<Summed>(exchange, device, setting, repeats);
 }

@@ -74,7 +74,7 @@ class ByProcessor final : public compression::Codec {
 
 std::unique_ptr<compression::Codec> make_device_codec(const ExchangePlan& exchange, ComputeDevice& device,
                                                       const compression::Setting& setting) {
-  auto codec = device.make_codec(exchange.compression_name(), setting);
+  auto codec = device.make_codec(exchange.compression_method(), setting);
   return codec ? std::move(codec)
                : std::make_unique<ByProcessor>(device, exchange.compression()->make(setting));
 }

@@ -199,10 +199,10 @@ class ServerExchange final : public Exchange, public MemberExchange {
     return numbers;
   }
 
-  /// Receives the deals after those that this worker knows, up to the first `told` ones. A newcomer knows
+  /// Receives the deals after those that this worker knows, up to the first `dealt` ones. A newcomer knows
   /// all.
-  void follow_deals(std::int32_t told) {
-    const std::int32_t count = told - std::exchange(deals_followed_, told);
+  void follow_deals(std::int32_t dealt) {
+    const std::int32_t count = dealt - std::exchange(deals_followed_, dealt);
     if (count == 0 || joins_) return;
     const auto numbers = receive_deals(count * sampling::MemberDeals::most_numbers_of_change(slots_));
     if (!knows_samples_) return;

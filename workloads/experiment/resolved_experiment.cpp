@@ -2,8 +2,6 @@
 
 #include <variant>
 
-#include "workloads/data/augmentation.hpp"
-
 namespace tandem {
 namespace {
 
@@ -13,11 +11,6 @@ constexpr int many_workers = 1'000'000;
 std::optional<Chosen<checkpointing::Factory>> checkpointing_of(const Experiment::Checkpoint& checkpoint) {
   if (checkpoint.policy.empty()) return std::nullopt;
   return Chosen<checkpointing::Factory>(checkpointing::catalog(), checkpoint.policy, checkpoint.options);
-}
-
-Options augmentation_of(const Experiment::Data& data) {
-  if (data.augment.empty()) return {};
-  return Options::resolve("data.augment", augmentation_options(), data.augment);
 }
 
 }  // namespace
@@ -34,7 +27,8 @@ ResolvedExperiment::ResolvedExperiment(const Experiment& experiment)
       provisioning(provisioning::catalog(), experiment.recovery.provisioning,
                    experiment.recovery.provisioning_options),
       checkpointing(checkpointing_of(experiment.checkpoint)),
-      augmentation(augmentation_of(experiment.data)),
+      augmentation(Augmentation::from(
+          Options::resolve("data.augment", augmentation_options(), experiment.data.augment))),
       batch_(experiment.workload.batch),
       route_(experiment.sync.over),
       seed_(experiment.seed) {}

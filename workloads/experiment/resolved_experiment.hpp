@@ -18,6 +18,7 @@
 #include "policies/sharding/policy.hpp"
 #include "policies/sync/policy.hpp"
 #include "policies/vocabulary/catalog.hpp"
+#include "workloads/data/augmentation.hpp"
 #include "workloads/experiment/experiment.hpp"
 
 namespace tandem {
@@ -76,7 +77,7 @@ struct ResolvedExperiment {
   Chosen<recovery::Factory> recovery;
   Chosen<provisioning::Factory> provisioning;
   std::optional<Chosen<checkpointing::Factory>> checkpointing;  ///< none: commits with every evaluation
-  Options augmentation;                                         ///< empty: images are not changed
+  Augmentation augmentation;
 
  private:
   int batch_;

@@ -35,13 +35,13 @@ void DepartingServer::put_next(Pending& wait) {
   if (!is_joining()) return;
   awaits_welcome_ = true;
   wait = protocol::receive<"welcomes">(context_, rank_,
-                                       {Bytes(sizeof(heard_)), reinterpret_cast<std::byte*>(&heard_)});
+                                       {Bytes(sizeof(welcomed_)), reinterpret_cast<std::byte*>(&welcomed_)});
 }
 
 /// A server that has not noticed a departure yet may welcome the one that is gone.
 bool DepartingServer::advance(const Completion& ended) {
   const bool is_welcome = std::exchange(awaits_welcome_, false) && ended.outcome == Outcome::done;
-  if (!is_welcome || !is_joining() || !has_asked_ || heard_ != own_) return false;
+  if (!is_welcome || !is_joining() || !has_asked_ || welcomed_ != own_) return false;
   standing_ = Standing::joined;
   return true;
 }

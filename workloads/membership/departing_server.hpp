@@ -45,7 +45,7 @@ class DepartingServer {
   int own_ = 1, server_ = 1;     ///< incarnations of this rank and of the server
   bool has_asked_ = false;       ///< the present server to welcome this rank
   bool awaits_welcome_ = false;  ///< put_next has given the receive of the welcome
-  std::int32_t heard_ = 0;       ///< incarnation in the last welcome
+  std::int32_t welcomed_ = 0;    ///< incarnation in the last welcome
   std::vector<Pending> ending_;  ///< operations that only have to end
 };
 

@@ -78,7 +78,7 @@ class StorageLoader : public Loader {
     const auto node = cache_node_of(roster, static_cast<std::size_t>(worker));
     node_ = roster.ranks_of(Roster::Role::cache_node)[node];
     is_first_ = clients_of(roster, node).front() == static_cast<std::size_t>(worker);
-    tells_losses_ = is_first_ && data.plans_caches() && data.needs_losses();
+    sends_losses_ = is_first_ && data.plans_caches() && data.needs_losses();
     if (standing_ != nullptr) direct_.emplace(roster, data, context, given, wait_, *departing.journal);
   }
 
@@ -144,7 +144,7 @@ class StorageLoader : public Loader {
   }
 
   void note_exchange(bool begins) override {
-    if (tells_phases()) tell(protocol::Exchanging{begins});
+    if (sends_phases()) notify(protocol::Exchanging{begins});
   }
   void close() override {
     for (Request& each : in_flight_) {
@@ -153,9 +153,9 @@ class StorageLoader : public Loader {
         if (!open->empty()) context_.wait(*open);
     }
     in_flight_.clear();
-    if (!told_.empty()) context_.wait(told_);
-    if (!told_given_.empty()) context_.wait(told_given_);
-    if (tells_phases()) tell(protocol::End{});
+    if (!losses_sent_.empty()) context_.wait(losses_sent_);
+    if (!given_sent_.empty()) context_.wait(given_sent_);
+    if (sends_phases()) notify(protocol::End{});
     context_.wait_all(phases_);
     if (standing_ == nullptr || is_connected()) {
       Pending end = protocol::send<"requests">(context_, node_, protocol::End{});
@@ -182,8 +182,8 @@ class StorageLoader : public Loader {
     visits_.next(samples, order.samples);
     order.epoch = visits_.epoch();
     taken_ += std::ssize(order.samples.ids);
-    if (tells_losses_) tell_losses();
-    if (requested_ == 0 && data_.cache_factory().needs.ahead) tell_given();
+    if (sends_losses_) send_losses();
+    if (requested_ == 0 && data_.cache_factory().needs.ahead) send_given();
     const Bytes size = most_bytes(order.samples.ids) + given_.size(order.samples.ids.size());
     if (real_) order.records.resize(static_cast<std::size_t>(size.count()));
     if (is_served())
@@ -212,7 +212,7 @@ class StorageLoader : public Loader {
   }
 
   bool is_connected() const { return !standing_->has_departed() && standing_->is_answered(); }
-  bool tells_phases() const {
+  bool sends_phases() const {
     return data_.reads_while_computing() && (standing_ == nullptr || is_connected());
   }
   /// Whether the node takes requests. If it has come back, joins it first.
@@ -272,34 +272,34 @@ class StorageLoader : public Loader {
   }
   /// Sends the cache node which samples came, when a job is resumed in an epoch in which samples have
   /// changed places.
-  void tell_given() {
+  void send_given() {
     const std::span<const SampleId> given = visits_.given_before(visits_.epoch(), visits_.position());
     if (given.empty()) return;
     given_ids_.assign(given.begin(), given.end());
-    told_given_ =
+    given_sent_ =
         protocol::send<"given">(context_, node_,
                                 {Bytes(std::ssize(given_ids_) * static_cast<std::int64_t>(sizeof(SampleId))),
                                  reinterpret_cast<std::byte*>(given_ids_.data())});
   }
   /// Sends the cache node the losses, when an epoch begins whose list depends on them.
-  void tell_losses() {
-    if (visits_.epoch() == told_epoch_) return;
-    told_epoch_ = visits_.epoch();
-    if (!told_.empty()) wait_(told_);
+  void send_losses() {
+    if (visits_.epoch() == losses_epoch_) return;
+    losses_epoch_ = visits_.epoch();
+    if (!losses_sent_.empty()) wait_(losses_sent_);
     const auto losses = std::as_bytes(visits_.losses());
     const std::span<const std::byte> held = visits_.residents().bytes();
     const auto of_losses = static_cast<std::size_t>(manifest_.samples) * sizeof(float);
-    told_losses_.assign(losses.begin(), losses.end());
+    losses_.assign(losses.begin(), losses.end());
     // Which samples are in caches is sent with modelled mathematics, too.
-    if (!held.empty()) told_losses_.resize(of_losses);
-    told_losses_.insert(told_losses_.end(), held.begin(), held.end());
+    if (!held.empty()) losses_.resize(of_losses);
+    losses_.insert(losses_.end(), held.begin(), held.end());
     const Bytes size(static_cast<std::int64_t>(of_losses + held.size()));
-    told_ = protocol::send<"importance">(context_, node_,
-                                         {size, told_losses_.empty() ? nullptr : told_losses_.data()});
+    losses_sent_ =
+        protocol::send<"importance">(context_, node_, {size, losses_.empty() ? nullptr : losses_.data()});
   }
 
   /// Sends the cache node what the worker does now. Never blocks.
-  void tell(const protocol::NoteOf<"phases">& note) {
+  void notify(const protocol::NoteOf<"phases">& note) {
     std::erase_if(phases_, [this](Pending& sent) {
       if (!context_.is_done(sent)) return false;
       context_.wait(sent);
@@ -321,12 +321,12 @@ class StorageLoader : public Loader {
   std::int64_t taken_ = 0;      ///< samples of these
   Rank node_ = 0;
   bool is_first_ = false;  ///< of the workers of its cache node
-  bool tells_losses_ = false;
-  std::int64_t told_epoch_ = 0;  ///< nothing is known before the first epoch
-  std::vector<std::byte> told_losses_;
-  Pending told_;
+  bool sends_losses_ = false;
+  std::int64_t losses_epoch_ = 0;  ///< nothing is known before the first epoch
+  std::vector<std::byte> losses_;
+  Pending losses_sent_;
   std::vector<SampleId> given_ids_;
-  Pending told_given_;
+  Pending given_sent_;
   std::vector<Pending> phases_;  ///< messages in flight
   std::deque<Request> in_flight_;
   Request current_;

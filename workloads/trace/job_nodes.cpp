@@ -188,7 +188,7 @@ void check_chakra(const Job& job, const std::string& directory, bool force) {
   const ExchangePlan& plan = job.exchange();
   if (plan.route() == sync::Route::all_reduce && plan.compression() != nullptr &&
       plan.compression()->sharing == compression::Sharing::gathered)
-    refuse("a sync.compression whose messages are added", plan.compression_name());
+    refuse("a sync.compression whose messages are added", plan.compression_method().name);
 }
 
 std::vector<std::vector<ChakraNode>> chakra_nodes(const Job& job, const Journal& journal) {

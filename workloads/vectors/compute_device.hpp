@@ -142,7 +142,7 @@ class ComputeDevice {
   virtual void widen(const std::uint16_t* halves, float* values, std::int64_t count, HalfFormat format) = 0;
   /// A codec for this device's memory, with the messages of policies/compression; null for an unsupported
   /// method.
-  virtual std::unique_ptr<compression::Codec> make_codec(const std::string& method,
+  virtual std::unique_ptr<compression::Codec> make_codec(const Catalog<compression::Factory>::Entry& method,
                                                          const compression::Setting& setting) = 0;
   /// PowerSGD's factors in this device's memory; null if the processor has to calculate them.
   virtual std::unique_ptr<compression::SharedFactors> make_factors(const compression::Setting&) {

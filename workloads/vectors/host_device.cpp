@@ -237,9 +237,9 @@ class HostDevice final : public ComputeDevice {
     const auto widen_one = format == HalfFormat::fp16 ? compression::Fp16::widen : compression::Bf16::widen;
     std::transform(halves, halves + count, values, widen_one);
   }
-  std::unique_ptr<compression::Codec> make_codec(const std::string& method,
+  std::unique_ptr<compression::Codec> make_codec(const Catalog<compression::Factory>::Entry& method,
                                                  const compression::Setting& setting) override {
-    return compression::catalog().find(method).make.make(setting);
+    return method.make.make(setting);
   }
 
  private:

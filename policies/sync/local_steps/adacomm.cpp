@@ -30,7 +30,7 @@ class AdaCommServer final : public PushServer {
       : barrier_(setting.workers),
         first_steps_(first_steps(setting)),
         steps_(first_steps_),
-        told_(static_cast<std::size_t>(setting.workers), first_steps_),
+        known_(static_cast<std::size_t>(setting.workers), first_steps_),
         period_(setting.options.real("period_s")),
         decay_(setting.options.real("decay")),
         weights_(setting.options.text("weights")),
@@ -39,7 +39,7 @@ class AdaCommServer final : public PushServer {
   void on_push(const Push& event, ServerDecisions& decisions) override {
     if (barrier_.is_late(event.version)) {
       barrier_.drop_late(event, decisions);
-      return tell_steps(decisions);
+      return send_steps(decisions);
     }
     decisions.emplace_back(Accept{event.worker, weight_of(weights_, event)});
     losses_.emplace(event.worker, event.loss);
@@ -53,12 +53,12 @@ class AdaCommServer final : public PushServer {
   }
   void on_joined(const Joined& event, ServerDecisions&) override {
     barrier_.join(event.worker, event.version);
-    told_[static_cast<std::size_t>(event.worker)] = first_steps_;
+    known_[static_cast<std::size_t>(event.worker)] = first_steps_;
   }
   void serialise(PolicyState& state) override {
     barrier_.serialise(state);
     state.value("steps", steps_);
-    state.column("told", told_, std::identity());
+    state.column("known", known_, std::identity());
     state.value("next_change", next_change_);
     state.value("started", started_);
     state.value("first_loss", first_loss_);
@@ -91,17 +91,17 @@ class AdaCommServer final : public PushServer {
       next_change_ = std::max(next_change_ + period_, now);
       steps_ = steps_for(loss);
     }
-    tell_steps(decisions);
+    send_steps(decisions);
   }
 
   /// In the replies to workers that do not know the number of steps yet.
-  void tell_steps(ServerDecisions& decisions) {
+  void send_steps(ServerDecisions& decisions) {
     for (ServerDecision& decision : decisions) {
       auto* reply = std::get_if<Reply>(&decision);
       if (reply == nullptr) continue;
-      int& told = told_[static_cast<std::size_t>(reply->worker)];
-      if (told != steps_) reply->local_steps = steps_;
-      told = steps_;
+      int& known = known_[static_cast<std::size_t>(reply->worker)];
+      if (known != steps_) reply->local_steps = steps_;
+      known = steps_;
     }
   }
 
@@ -117,7 +117,7 @@ class AdaCommServer final : public PushServer {
   Barrier barrier_;
   int first_steps_;
   int steps_;
-  std::vector<int> told_;  ///< the number of steps that each worker takes
+  std::vector<int> known_;  ///< the number of steps that each worker takes
   Seconds period_;
   double decay_;
   std::string weights_;

@@ -46,9 +46,9 @@ class JobRun {
       : decide_(std::move(decide)), traits_(traits), random_(Rng::stream(seed, "job")) {
     for (int slot = 0; slot < traits.machines; ++slot) {
       incarnations_.push_back(1);
-      tell(checkpointing::Ready{now_, slot, 1, Seconds(100.0 * random_.uniform())});
+      notify(checkpointing::Ready{now_, slot, 1, Seconds(100.0 * random_.uniform())});
     }
-    tell(checkpointing::Started{now_, 0});
+    notify(checkpointing::Started{now_, 0});
   }
 
   void run_rounds(int rounds) {
@@ -83,7 +83,7 @@ class JobRun {
     work_ += last_round_;
     planned_work_ += last_round_;
     ++planned_rounds_;
-    tell(checkpointing::RoundDone{now_, round_++, traits_.machines, last_round_});
+    notify(checkpointing::RoundDone{now_, round_++, traits_.machines, last_round_});
     if (is_due()) commit();
   }
 
@@ -92,18 +92,18 @@ class JobRun {
   void warn() {
     const Seconds notice(traits_.notice_s * random_.uniform());
     warning_ = Warning{random_slot(), now_ + notice};
-    tell(checkpointing::Warned{now_, warning_->slot, notice});
+    notify(checkpointing::Warned{now_, warning_->slot, notice});
   }
 
   void restart(int slot, checkpointing::Departure how) {
     if (warning_ && warning_->slot == slot) warning_.reset();
     int& incarnation = incarnations_.at(static_cast<std::size_t>(slot));
-    tell(checkpointing::Departed{now_, slot, incarnation, how});
+    notify(checkpointing::Departed{now_, slot, incarnation, how});
     now_ += random_duration(5.0);
-    tell(checkpointing::Ready{now_, slot, ++incarnation});
+    notify(checkpointing::Ready{now_, slot, ++incarnation});
     round_ = committed_round_;
     wants_now_ = false;
-    tell(checkpointing::Started{now_, round_});
+    notify(checkpointing::Started{now_, round_});
   }
 
   bool is_due() const {
@@ -121,14 +121,14 @@ class JobRun {
     const Seconds duration =
         traits_.constant_commits ? Seconds(traits_.commit_s) : random_duration(traits_.commit_s);
     now_ += duration;
-    if (random_.uniform() < traits_.commit_failure) return tell(checkpointing::CommitFailed{now_});
+    if (random_.uniform() < traits_.commit_failure) return notify(checkpointing::CommitFailed{now_});
     ++commits_;
     spent_ += duration;
     committed_round_ = round_;
-    tell(checkpointing::Committed{now_, round_, duration});
+    notify(checkpointing::Committed{now_, round_, duration});
   }
 
-  void tell(const checkpointing::Event& event) {
+  void notify(const checkpointing::Event& event) {
     const auto decisions = decide_(event);
     log_.push_back({checkpointing::to_text(event), checkpointing::to_text(decisions)});
     for (const auto& decision : decisions) {

@@ -257,9 +257,9 @@ TEST(OnWarning, LosesLessThanARound) {
     decide(*policy, Started{Seconds(), 0});
     double committed = 0.0;
     std::int64_t done = 0;
-    bool is_told = false;
+    bool is_warned = false;
     for (double now = round; now <= departs; now += round) {
-      if (now >= warned && !std::exchange(is_told, true))
+      if (now >= warned && !std::exchange(is_warned, true))
         decide(*policy, Warned{Seconds(now), 0, Seconds(departs - now)});
       if (decide(*policy, RoundDone{Seconds(now), ++done, 1, Seconds(round)}).empty()) continue;
       now += commit;

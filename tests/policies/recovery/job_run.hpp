@@ -58,7 +58,7 @@ class RecoveryRun {
       at(slot) = {State::member, 1, 1, 0};
       live(slot, 1);
     }
-    tell(recovery::Started{Seconds(), present});
+    notify(recovery::Started{Seconds(), present});
   }
 
   /// Fewer if nothing more happens.
@@ -116,7 +116,7 @@ class RecoveryRun {
     const auto slot = static_cast<int>(random_.below(slots_.size()));
     const int incarnation = ++at(slot).newest;
     live(slot, incarnation);
-    tell(recovery::Ready{now_, slot, incarnation});
+    notify(recovery::Ready{now_, slot, incarnation});
   }
 
   /// The next event, if there is one.
@@ -126,7 +126,7 @@ class RecoveryRun {
     if (tick_first) {
       now_ = *tick_;
       tick_.reset();
-      tell(recovery::Tick{now_});
+      notify(recovery::Tick{now_});
       return true;
     }
     if (queue_.empty()) return false;
@@ -135,7 +135,7 @@ class RecoveryRun {
     if (coming.request != 0) return answer(coming);
     if (const auto* warned = std::get_if<recovery::Warned>(&coming.event))
       if (at(warned->slot).state == State::empty || at(warned->slot).state == State::requested) return true;
-    tell(coming.event);
+    notify(coming.event);
     return true;
   }
 
@@ -144,16 +144,16 @@ class RecoveryRun {
     const int slot = std::get<recovery::RequestFailed>(coming.event).slot;
     if (at(slot).request != coming.request || at(slot).state != State::requested) return true;
     if (random_.uniform() < traits_.failure) {
-      tell(coming.event);
+      notify(coming.event);
       return true;
     }
     const int incarnation = ++at(slot).newest;
     if (random_.uniform() < traits_.early_end) {
-      tell(recovery::Departed{now_, slot, incarnation, recovery::How::lost});
+      notify(recovery::Departed{now_, slot, incarnation, recovery::How::lost});
       return true;
     }
     live(slot, incarnation);
-    tell(recovery::Ready{now_, slot, incarnation});
+    notify(recovery::Ready{now_, slot, incarnation});
     return true;
   }
 
@@ -175,7 +175,7 @@ class RecoveryRun {
       at(failed->slot).state = State::empty;
   }
 
-  void tell(const recovery::Event& event) {
+  void notify(const recovery::Event& event) {
     learn(event);
     if (members() >= setting_.least) few_since_.reset();
     const auto decisions = decide_(event);

@@ -187,7 +187,7 @@ TEST_P(Membership, AnEpochIsTakenOnce) {
       while (present + std::ssize(come) > first) come.pop_back();
       present += static_cast<int>(come.size());
       Counts taken(slots, -1);
-      // In a job of servers, a worker is told of a deal before it has taken so many more.
+      // In a job of servers, a worker learns of a deal before it has taken so many more.
       const int ahead = GetParam().agree ? 0 : 10;
       for (int slot = 0; slot < slots; ++slot)
         if (job.is_present(slot)) taken[static_cast<std::size_t>(slot)] = job.taken(slot) + ahead;
@@ -225,7 +225,7 @@ INSTANTIATE_TEST_SUITE_P(Histories, Membership,
                          [](const auto& info) {
                            std::string name = info.param.split;
                            std::erase(name, '-');
-                           return name + (info.param.agree ? "Agreed" : "Told");
+                           return name + (info.param.agree ? "Agreed" : "Notified");
                          });
 
 TEST(MemberDeals, AReplacementContinuesWhereTheLastWorkerCounted) {
@@ -316,7 +316,7 @@ TEST(MemberDeals, ComeBackFromNumbers) {
   EXPECT_EQ(same.begin(3), deals.begin(3));
 }
 
-/// A worker that hears of several deals at the same time follows them in order.
+/// A worker that learns of several deals at the same time follows them in order.
 TEST(MemberDeals, SeveralChangesFollowEachOtherAsNumbers) {
   const MemberDeals::Rules rules;
   MemberDeals deals(3, 3, {}, rules), same(3, 3, {}, rules);
@@ -339,7 +339,7 @@ TEST(MemberDeals, SeveralChangesFollowEachOtherAsNumbers) {
   }
 }
 
-TEST(MemberDeals, AWorkerThatHearsOfTwoDealsTakesNothingOfTheFirst) {
+TEST(MemberDeals, AWorkerThatLearnsOfTwoDealsTakesNothingOfTheFirst) {
   MemberDeals deals(3, 3, {}, {});
   DealsOfWorker worker;
   deals.leave(2, 0);

@@ -38,7 +38,7 @@ class Peers {
     if (!present_.insert(worker).second) return;
     workers_[worker] = make_.make_worker(setting_, worker);
   }
-  void tell_members() {
+  void announce_members() {
     for (const int worker : present_)
       workers_.at(worker)->on_members({round_, std::vector(present_.begin(), present_.end())});
   }
@@ -75,7 +75,7 @@ void change_members(Peers& peers, int workers, Rng& random) {
     else if (peers.present().size() > 1)
       peers.leave(worker);
   }
-  peers.tell_members();
+  peers.announce_members();
 }
 
 class PeerMembership : public ::testing::TestWithParam<std::string> {};
@@ -132,9 +132,9 @@ TEST_P(PeerMembership, AnImmediateReturnBetweenRoundsChangesNothing) {
       if (random.below(3) > 0) continue;
       const int worker = all[random.below(all.size())];
       peers.leave(worker);
-      if (all.size() > 1 && random.below(2) == 0) peers.tell_members();
+      if (all.size() > 1 && random.below(2) == 0) peers.announce_members();
       peers.join(worker);
-      peers.tell_members();
+      peers.announce_members();
     }
   }
 }

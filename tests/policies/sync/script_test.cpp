@@ -28,7 +28,7 @@ class Player {
     Push push{now_, 0, 0, 8, 1, Seconds(1), 1.0, 0.0};
     who_ = 0;
     answer_.reset();
-    for (; words.back().find('=') != std::string::npos; words.pop_back()) tell(words.back(), push);
+    for (; words.back().find('=') != std::string::npos; words.pop_back()) set_field(words.back(), push);
     push.now = now_;
     const std::string& command = words.at(0);
     const int number = std::stoi(words.at(1));
@@ -53,7 +53,7 @@ class Player {
     else if (command == "new")
       return renew(number);
     else if (command == "members")
-      return tell_members(words);
+      return announce_members(words);
     else if (command == "neighbours")
       return neighbours_of(number);
     else
@@ -69,7 +69,7 @@ class Player {
   }
 
   /// All members get the event.
-  std::string tell_members(const Words& words) {
+  std::string announce_members(const Words& words) {
     Members members{std::stoi(words.at(1)), {}};
     for (std::size_t i = 2; i < words.size(); ++i) members.workers.push_back(std::stoi(words[i]));
     for (const int worker : members.workers)
@@ -102,7 +102,7 @@ class Player {
     return exchange ? to_text(WorkerDecision(*exchange)) : "local";
   }
 
-  void tell(const std::string& word, Push& push) {
+  void set_field(const std::string& word, Push& push) {
     const auto [key, text] = testing::name_and_value(word);
     const double value = std::stod(text);
     if (key == "worker") who_ = static_cast<std::size_t>(value);

@@ -70,7 +70,7 @@ void use_codec(ComputeDevice& device, const std::string& method, std::span<float
   const auto elements = static_cast<std::int64_t>(values.size());
   const compression::Setting setting{.stretch = compression::stretch_with({{1, elements}}),
                                      .options = compression::options_of(method)};
-  const auto codec = device.make_codec(method, setting);
+  const auto codec = device.make_codec(compression::catalog().find(method), setting);
   const auto own = message.first(static_cast<std::size_t>(codec->message_bytes()));
   codec->encode(values, 0, own);
   codec->decode(own, 0, values);

@@ -67,7 +67,7 @@ class OnDevice {
  public:
   OnDevice(ComputeDevice& device, const Method& method, const Shapes& shapes, Rng& random)
       : device_(device),
-        codec_(device.make_codec(method.name, setting_of(method, shapes))),
+        codec_(device.make_codec(compression::catalog().find(method.name), setting_of(method, shapes))),
         message_start_(random.below(4) * alignment_of(method.name)),
         values_start_(random.below(4)) {}
 
@@ -192,7 +192,7 @@ TEST_P(DeviceCodecTest, QsgdOfInfiniteValuesAndOfEachExchange) {
   test_messages(device(), method, shapes, any_floats(1000, random), random);
   const auto values = mixed_values(1000, random);
   const auto twin = compression::catalog().find("qsgd").make.make(setting_of(method, shapes));
-  const auto codec = device().make_codec("qsgd", setting_of(method, shapes));
+  const auto codec = device().make_codec(compression::catalog().find("qsgd"), setting_of(method, shapes));
   const Guarded<float> given(device(), values);
   Guarded<std::uint8_t> message(device(), Bytes8(static_cast<std::size_t>(codec->message_bytes())));
   for (const std::int64_t exchange : {std::int64_t{1}, (std::int64_t{1} << 32) + 5}) {
@@ -208,7 +208,7 @@ TEST_P(DeviceCodecTest, RandomKDrawsForEachExchange) {
   const Shapes shapes = {{1, 900}};
   const auto values = mixed_values(900, random);
   const auto twin = compression::catalog().find("random-k").make.make(setting_of(method, shapes));
-  const auto codec = device().make_codec("random-k", setting_of(method, shapes));
+  const auto codec = device().make_codec(compression::catalog().find("random-k"), setting_of(method, shapes));
   const Guarded<float> given(device(), values);
   const auto bytes = static_cast<std::size_t>(codec->message_bytes());
   std::vector<Guarded<std::uint8_t>> messages;
@@ -312,7 +312,7 @@ void test_encoding_with_memory(ComputeDevice& device, const Method& method, cons
   SCOPED_TRACE(method.name);
   const auto elements = static_cast<std::size_t>(compression::stretch_with(shapes).elements);
   WantedFeedback wanted(method, shapes);
-  const auto codec = device.make_codec(method.name, setting_of(method, shapes));
+  const auto codec = device.make_codec(compression::catalog().find(method.name), setting_of(method, shapes));
   const std::size_t start = random.below(4);
   Guarded<float> unsent(device, std::vector<float>(elements), start);
   Guarded<std::uint8_t> message(device, Bytes8(static_cast<std::size_t>(codec->message_bytes())), start);
@@ -341,7 +341,7 @@ void test_feedback(ComputeDevice& device, const Method& method, const Shapes& sh
   SCOPED_TRACE(method.name + (in_place ? ", in place" : ""));
   const auto elements = static_cast<std::size_t>(compression::stretch_with(shapes).elements);
   WantedFeedback wanted(method, shapes);
-  const auto codec = device.make_codec(method.name, setting_of(method, shapes));
+  const auto codec = device.make_codec(compression::catalog().find(method.name), setting_of(method, shapes));
   std::optional<compression::ErrorFeedback> feedback(std::in_place, device, true);
   Guarded<float> apart(device, std::vector<float>(elements));
   Guarded<std::uint8_t> message(device, Bytes8(static_cast<std::size_t>(codec->message_bytes())));
@@ -380,7 +380,7 @@ TEST_P(DeviceCodecTest, CodecsWithoutFusedErrorFeedbackChangeNothing) {
   const Shapes shapes = {{3, 40}};
   for (const auto& entry : compression::catalog().entries()) {
     if (entry.make.make == nullptr || entry.name == "top-k") continue;
-    const auto codec = device().make_codec(entry.name, setting_of({entry.name, {}}, shapes));
+    const auto codec = device().make_codec(entry, setting_of({entry.name, {}}, shapes));
     if (!codec || codec->memory_vectors() > 1) continue;
     SCOPED_TRACE(entry.name);
     const Guarded<float> values(device(), std::vector<float>(120, 1.5F));
@@ -426,7 +426,7 @@ TEST_P(DeviceCodecTest, WithoutErrorFeedbackValuesAreUnchanged) {
   const Shapes shapes = {{5, 60}};
   const auto values = mixed_values(300, random);
   const auto twin = compression::catalog().find("top-k").make.make(setting_of(method, shapes));
-  const auto codec = device().make_codec("top-k", setting_of(method, shapes));
+  const auto codec = device().make_codec(compression::catalog().find("top-k"), setting_of(method, shapes));
   std::optional<compression::ErrorFeedback> none;
   Guarded<float> given(device(), values);
   Guarded<std::uint8_t> message(device(), Bytes8(static_cast<std::size_t>(codec->message_bytes())));
@@ -442,7 +442,7 @@ TEST_P(DeviceCodecTest, TheHostHasEveryMethodAndAGpuASubset) {
     const auto all = methods();
     const bool is_known =
         std::any_of(all.begin(), all.end(), [&](const Method& method) { return method.name == entry.name; });
-    const auto codec = device().make_codec(entry.name, setting_of({entry.name, {}}, shapes));
+    const auto codec = device().make_codec(entry, setting_of({entry.name, {}}, shapes));
     EXPECT_EQ(codec != nullptr, is_known || device().is_host()) << entry.name;
   }
 }

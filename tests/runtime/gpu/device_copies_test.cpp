@@ -67,15 +67,15 @@ TEST_P(DeviceCopiesTest, WatchersSeeEachCopyInOrder) {
     finish(copies);
   };
   both_ways(1);
-  std::vector<std::pair<bool, std::int64_t>> told;
+  std::vector<std::pair<bool, std::int64_t>> seen;
   copies.watch([&](const DeviceCopies::Ended& copy) {
-    told.emplace_back(copy.out, copy.bytes);
+    seen.emplace_back(copy.out, copy.bytes);
     EXPECT_GE(copy.end.since(copy.begin), Seconds(0));
   });
   for (const std::int64_t bytes : {100'000, 7, 30'000}) both_ways(bytes);
   copies.watch({});
   both_ways(2);
-  EXPECT_EQ(told,
+  EXPECT_EQ(seen,
             (std::vector<std::pair<bool, std::int64_t>>{
                 {true, 100'000}, {false, 100'000}, {true, 7}, {false, 7}, {true, 30'000}, {false, 30'000}}));
 }

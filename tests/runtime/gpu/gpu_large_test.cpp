@@ -34,8 +34,9 @@ class GpuLargeTest : public ::testing::Test {
   std::unique_ptr<compression::Codec> codec_of(const std::string& method,
                                                const std::map<std::string, OptionValue>& options = {}) {
     const compression::Shapes shapes = {{1, many - 100}, {1, 100}};
-    return device_->make_codec(method, {.stretch = compression::stretch_with(shapes),
-                                        .options = compression::options_of(method, options)});
+    return device_->make_codec(
+        compression::catalog().find(method),
+        {.stretch = compression::stretch_with(shapes), .options = compression::options_of(method, options)});
   }
 
   std::unique_ptr<CudaDevice> device_;
@@ -112,9 +113,10 @@ TEST_F(GpuLargeTest, TheLargest) {
 TEST_F(GpuLargeTest, ThePowerSgdOfALargeMatrix) {
   constexpr std::int64_t columns = 4096, rows = many / columns, last = rows * columns - 1;
   static_assert(last >= std::int64_t{1} << 31U);
-  const auto codec = device_->make_codec(
-      "power-sgd", {.stretch = compression::stretch_with({{rows, columns}}),
-                    .options = compression::options_of("power-sgd", {{"rank", std::int64_t{1}}})});
+  const auto codec =
+      device_->make_codec(compression::catalog().find("power-sgd"),
+                          {.stretch = compression::stretch_with({{rows, columns}}),
+                           .options = compression::options_of("power-sgd", {{"rank", std::int64_t{1}}})});
   const DeviceArray<std::byte> message(*device_, static_cast<std::size_t>(codec->message_bytes()));
   device_->fill(a_.data(), many, 0.0F);
   device_->fill(b_.data(), many, 5.0F);

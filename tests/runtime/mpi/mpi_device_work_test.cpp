@@ -148,8 +148,8 @@ TEST_F(MpiContextDevice, WorkOfAnEmulatedDeviceWaitsForItsQueue) {
 
 TEST_F(MpiContextDevice, WatchersReceiveCopiesWithTheirTimes) {
   set_up(8);
-  std::array<std::vector<MpiContext::DeviceCopy>, 2> told;  // in and out
-  context().watch_copies([&](const auto& copy) { told[copy.out ? 1 : 0].push_back(copy); });
+  std::array<std::vector<MpiContext::DeviceCopy>, 2> seen;  // in and out
+  context().watch_copies([&](const auto& copy) { seen[copy.out ? 1 : 0].push_back(copy); });
   const Seconds before = context().now();
   constexpr std::size_t messages = 10;
   std::vector<DeviceBlock> out, in;
@@ -167,7 +167,7 @@ TEST_F(MpiContextDevice, WatchersReceiveCopiesWithTheirTimes) {
   context().wait(sum);
   std::vector<std::int64_t> wanted(messages + 1, 4000);
   for (std::size_t i = 0; i < messages; ++i) wanted[i + 1] = static_cast<std::int64_t>(50'000 + i);
-  for (const auto& copies : told) {
+  for (const auto& copies : seen) {
     std::vector<std::int64_t> sizes;
     Seconds until = before;
     for (const auto& copy : copies) {

@@ -172,9 +172,9 @@ TEST(Process, UsesTheGivenSignalMask) {
   const BlockedSignals blocked({SIGTERM});
   Process deaf = start_program({.words = shell("kill -TERM $$; exit 5")});
   EXPECT_EQ(deaf.wait(), (ExitStatus{.code = 5}));
-  Process hearing =
+  Process listening =
       start_program({.words = shell("kill -TERM $$; exit 5"), .blocked_signals = blocked.mask_of_children()});
-  EXPECT_EQ(hearing.wait(), (ExitStatus{.signal = SIGTERM}));
+  EXPECT_EQ(listening.wait(), (ExitStatus{.signal = SIGTERM}));
 }
 
 TEST(Process, EndsWithItsParentIfAsked) {

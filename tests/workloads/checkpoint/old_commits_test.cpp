@@ -21,7 +21,7 @@ TEST(OldCommits, TheLatestCompleteOneStays) {
   EXPECT_EQ(commits_to_remove(Rounds{5, 10, 15, 20}, 5, {.keep = 1}), (Rounds{10, 15}));
 }
 
-TEST(OldCommits, WithoutACompleteOneAllStayWhereRanksAreTold) {
+TEST(OldCommits, WithoutACompleteOneAllStayWhereRanksAreNotified) {
   EXPECT_EQ(commits_to_remove(Rounds{5, 10, 15}, std::nullopt, {.keep = 1, .waits_for_complete = true}),
             Rounds{});
   EXPECT_EQ(commits_to_remove(Rounds{5, 10, 15}, std::nullopt, {.keep = 1}), (Rounds{5, 10}));

@@ -1,5 +1,5 @@
-// Scripts of a DealBook: when it deals, how far ahead of their pushes workers may be then, and what they are
-// told.
+// Scripts of a DealBook: when it deals, how far ahead of their pushes workers may be then, and which
+// messages they get.
 #include "workloads/roles/server/deal_book.hpp"
 
 #include <gtest/gtest.h>
@@ -30,19 +30,19 @@ Counted taken_at_deal(DealBook& book, const std::vector<DealBook::Taker>& takers
   EXPECT_TRUE(book.is_due());
   book.deal(Counted{10, 20, 0}, takers);
   EXPECT_FALSE(book.is_due());
-  const auto message = book.tell(0);
+  const auto message = book.take_new(0);
   EXPECT_TRUE(message);
   const std::span<const std::int64_t> numbers(message->numbers, static_cast<std::size_t>(message->count));
   return sampling::changes_from(numbers, 1).front().begin;
 }
 
-TEST(DealBook, WithoutDealsThereIsNothingToTell) {
+TEST(DealBook, WithoutDealsThereIsNothingToSend) {
   DealBook none({.loads_ahead = {false}}, std::nullopt);
   none.leave(0, 5);
   none.join(0, 5);
   EXPECT_FALSE(none.deals());
   EXPECT_FALSE(none.is_due());
-  EXPECT_FALSE(none.tell(0));
+  EXPECT_FALSE(none.take_new(0));
   EXPECT_EQ(none.count_numbers(Counted{5}), 0);
   EXPECT_TRUE(none.changed(Counted{5}).empty());
 }
@@ -70,27 +70,27 @@ TEST(DealBook, BatchesThatWereLoadedOrRequestedInAdvanceAreTaken) {
   EXPECT_EQ(taken_at_deal(requests, {member(true), {}, {}}), Counted{10 + 3 * 4});
 }
 
-TEST(DealBook, EachWorkerHearsOnceOfAllDealsThatItHasNotHeardOf) {
+TEST(DealBook, EachWorkerLearnsOnceOfAllDealsThatItDoesNotKnow) {
   DealBook deals = book();
-  EXPECT_FALSE(deals.tell(0));
+  EXPECT_FALSE(deals.take_new(0));
   deals.leave(1, 20);
   deals.deal(Counted{10, 20, 0}, std::vector<DealBook::Taker>{member(true), {}, {}});
-  const auto first = deals.tell(0);
+  const auto first = deals.take_new(0);
   ASSERT_TRUE(first);
-  EXPECT_EQ(deals.told(0), 1);
-  EXPECT_FALSE(deals.tell(0));
+  EXPECT_EQ(deals.known(0), 1);
+  EXPECT_FALSE(deals.take_new(0));
   deals.join(1, 20);
   EXPECT_TRUE(deals.is_due());
   deals.deal(Counted{12, 20, 0}, std::vector<DealBook::Taker>{member(true), member(true), {}});
   // A newcomer gets all at once.
-  const auto all = deals.tell_all(1, Counted{12, 20, 0});
+  const auto all = deals.take_all(1, Counted{12, 20, 0});
   EXPECT_EQ(all.count, deals.count_numbers(Counted{12, 20, 0}));
-  EXPECT_FALSE(deals.tell(1));
-  EXPECT_EQ(deals.told(1), 2);
-  const auto second = deals.tell(0);
+  EXPECT_FALSE(deals.take_new(1));
+  EXPECT_EQ(deals.known(1), 2);
+  const auto second = deals.take_new(0);
   ASSERT_TRUE(second);
-  // One that has heard of none gets both in one message.
-  const auto both = deals.tell(2);
+  // One that knows none gets both in one message.
+  const auto both = deals.take_new(2);
   ASSERT_TRUE(both);
   EXPECT_EQ(both->count, first->count + second->count);
   std::vector<std::int64_t> expected(first->numbers, first->numbers + first->count);
@@ -107,11 +107,11 @@ TEST(DealBook, WithoutSamplesMessagesHaveTheSameSizeAndNoNumbers) {
     each->leave(1, 20);
     each->deal(Counted{10, 20, 0}, std::vector<DealBook::Taker>{member(true), {}, {}});
   }
-  const auto message = sizes.tell(0);
+  const auto message = sizes.take_new(0);
   ASSERT_TRUE(message);
   EXPECT_EQ(message->numbers, nullptr);
-  EXPECT_EQ(message->count, known.tell(0)->count);
-  EXPECT_EQ(sizes.tell_all(2, Counted{10, 20, 0}).numbers, nullptr);
+  EXPECT_EQ(message->count, known.take_new(0)->count);
+  EXPECT_EQ(sizes.take_all(2, Counted{10, 20, 0}).numbers, nullptr);
   EXPECT_TRUE(sizes.changed(Counted{10, 20, 0}).empty());
 }
 

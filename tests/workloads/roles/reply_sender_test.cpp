@@ -77,7 +77,7 @@ TEST(ReplySender, InAnyOrderEachPieceIsSentOnceWhenItMayBe) {
   EXPECT_EQ(orders, 6 * 5 * 4 / 2);
 }
 
-TEST(ReplySender, ACommitThatIsWrittenIsToldWithTheRepliesThatWaitForIt) {
+TEST(ReplySender, ACommitThatIsWrittenIsAnnouncedWithTheRepliesThatWaitForIt) {
   ReplySender sender(2, false);
   for (const int worker : {0, 1}) sender.begin(worker, {0, 0});
   sender.hold(true);

@@ -35,7 +35,7 @@ TEST(ServerMembers, ANewcomerCountsWhenItHasJoined) {
   ServerMembers members(three);
   members.depart(1);
   EXPECT_EQ(members.members(), 2);
-  // The policy has not heard of it yet.
+  // The policy does not know of it yet.
   EXPECT_TRUE(members.are_all_there());
   members.leave(1, false);
   EXPECT_FALSE(members.are_all_there());

@@ -110,7 +110,7 @@ std::int64_t of_all(const RecordedCommits& commits) {
   return commits.up_to([](int) { return true; });
 }
 
-TEST(RecordedCommits, AreThoseOfWhichAllMembersHaveHeard) {
+TEST(RecordedCommits, AreThoseThatAllMembersKnow) {
   RecordedCommits commits(2, false);
   commits.on_push(0, 4);
   commits.on_push(1, 2);

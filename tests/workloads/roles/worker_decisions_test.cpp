@@ -75,7 +75,7 @@ TEST_F(DecisionsOfAWorker, OneAfterAnAnswerIsDecidedAgainByTheAnswer) {
   EXPECT_EQ(decisions.on_members(smaller, true), (sync::Exchange{.members = {1}}));
 }
 
-TEST_F(DecisionsOfAWorker, BetweenExchangesThePolicyOnlyHearsOfTheMembers) {
+TEST_F(DecisionsOfAWorker, BetweenExchangesThePolicyOnlyLearnsOfTheMembers) {
   EXPECT_FALSE(decisions.step_begins({0}).exchange);
   recorded();
   EXPECT_FALSE(decisions.on_members(smaller, false));

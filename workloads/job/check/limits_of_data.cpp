@@ -81,7 +81,9 @@ std::vector<Limit> of_planning() {
        "no other job shares the cache nodes (data.shared)",
        {{"data.cache_options.probe", "0",
          with_node + "data.cache=icache data.sampling=importance data.cache_options.probe=10",
-         [](All all) { return probe_steps(all.experiment.data) > 0 && !all.experiment.data.shared; }}}},
+         [](All all) {
+           return probe_steps(all.chosen.cache.options()) > 0 && !all.experiment.data.shared;
+         }}}},
   };
 }
 

@@ -1,6 +1,7 @@
 #include "workloads/job/check/shared_check.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 
 #include "policies/vocabulary/check.hpp"
@@ -50,8 +51,8 @@ void expect_alike(const LocatedJob& first, const LocatedJob& job) {
 }
 
 /// The benefit of a cache is measured against the other jobs.
-void check_probe(const LocatedJob& job) {
-  if (const auto steps = probe_steps(job.experiment.data); steps > 0)
+void check_probe(const LocatedJob& job, std::int64_t steps) {
+  if (steps > 0)
     refuse(job, "data.cache_options.probe", "0, because no other job shares the cache nodes (data.shared)",
            quote(steps));
 }
@@ -60,17 +61,21 @@ void check_probe(const LocatedJob& job) {
 
 void check_sharing(const std::vector<LocatedJob>& jobs) {
   const LocatedJob* first = nullptr;
+  std::int64_t probe = 0;  // of the first one
   int sharing = 0;
   for (const LocatedJob& job : jobs) {
     if (!job.experiment.data.shared) continue;
-    check_limits(limits_of_shared_caches(), {job.experiment, ResolvedExperiment(job.experiment)}, job.locate);
+    const ResolvedExperiment chosen(job.experiment);
+    check_limits(limits_of_shared_caches(), {job.experiment, chosen}, job.locate);
     ++sharing;
-    if (first == nullptr)
-      first = &job;
-    else
+    if (first != nullptr) {
       expect_alike(*first, job);
+      continue;
+    }
+    first = &job;
+    probe = probe_steps(chosen.cache.options());
   }
-  if (sharing == 1) check_probe(*first);
+  if (sharing == 1) check_probe(*first, probe);
 }
 
 }  // namespace tandem

@@ -6,6 +6,7 @@
 
 #include "policies/cache/policy.hpp"
 #include "workloads/experiment/experiment.hpp"
+#include "workloads/experiment/resolved_experiment.hpp"
 
 namespace tandem {
 
@@ -16,17 +17,16 @@ struct CacheNodePlace {
   const cache::Plan* plan = nullptr;  ///< of the whole run, for policies that need it
 };
 
-/// Options of the policy, with defaults for those that are not stated.
-Options cache_options(const Experiment::Data& data);
-
-/// The benefit of the cache for a job, for policies that weigh jobs by it (JobChange::benefit): the stated
-/// share. The next function: steps in each phase of a BenefitProbe, if it is to be measured; 0: it is not.
-double stated_benefit(const Experiment::Data& data);
-std::int64_t probe_steps(const Experiment::Data& data);
+/// By the options of the policy: the benefit of the cache for a job, for policies that weigh jobs by it
+/// (JobChange::benefit): the stated share. The next function: steps in each phase of a BenefitProbe, if it is
+/// to be measured; 0: it is not.
+double stated_benefit(const Options& options);
+std::int64_t probe_steps(const Options& options);
 
 /// The policy, with the owners of samples if nodes share their caches by them. `seed`: of the experiment.
 /// The manifest's views must outlive the policy.
-std::unique_ptr<cache::CachePolicy> make_cache_policy(const Experiment::Data& data, std::uint64_t seed,
+std::unique_ptr<cache::CachePolicy> make_cache_policy(const Chosen<cache::Factory>& chosen,
+                                                      const Experiment::Data& data, std::uint64_t seed,
                                                       const cache::Manifest& manifest,
                                                       const CacheNodePlace& place);
 

@@ -47,15 +47,13 @@ void resolve_cache_capacity(Experiment& experiment) {
 
 namespace {
 
-Augmentation augmentation_of(const Experiment::Data& data, const DatasetInfo& info) {
-  const auto augmentation =
-      Augmentation::from(Options::resolve("data.augment", augmentation_options(), data.augment));
+/// Errors: KeyError where it changes images, and pixels have another size than 8 bits.
+void check_augmentation(const Augmentation& augmentation, const DatasetInfo& info) {
   if (augmentation.is_used() && info.pixel_bits != 8)
     throw KeyError("data.augment",
                    "none, because data set '" + info.name + "' has pixels of " +
                        std::to_string(info.pixel_bits) + " bits",
                    "some");
-  return augmentation;
 }
 
 /// Errors: KeyError unless all nodes with workers have equally many, so that the parts of a step have one
@@ -86,7 +84,9 @@ void check_options(const std::function<void()>& check) {
 
 DataPlan::DataPlan(const Experiment& experiment, const ResolvedExperiment& chosen, int workers,
                    const std::string& data_memory)
-    : setting_(experiment.data),
+    : augmentation_(chosen.augmentation),
+      setting_(experiment.data),
+      cache_(chosen.cache),
       batch_(experiment.workload.batch),
       workers_(workers),
       seed_(experiment.seed) {
@@ -106,7 +106,7 @@ DataPlan::DataPlan(const Experiment& experiment, const ResolvedExperiment& chose
     if (samples) return samples->train.manifest->labels;
     return dataset ? dataset->train_labels() : modelled_train_labels(setting);
   };
-  augmentation_ = augmentation_of(setting_, info_);
+  check_augmentation(augmentation_, info_);
   const int most = std::max(workers, experiment.recovery.most);
   const std::int64_t smallest = chosen.split->replicates ? info_.train_samples : info_.train_samples / most;
   if (smallest == 0)
@@ -127,7 +127,6 @@ DataPlan::DataPlan(const Experiment& experiment, const ResolvedExperiment& chose
                                 .seed = seed_,
                                 .options = chosen.split.options()};
   deals_ = std::make_shared<SampleDeals>(chosen.split.make(), dealt, labels, *lists_);
-  cache_ = &chosen.cache.make();
   plan_caches(labels);
   check_capacity();
   if (from_storage()) plan_run(experiment);
@@ -150,7 +149,7 @@ void DataPlan::plan_run(const Experiment& experiment) {
   // A missing rate is an error now, not when cache nodes start.
   if (cache_->needs.rates)
     check_options([this] {
-      cache::stated_rates(setting_.cache, {.tiers = cache_tiers(), .options = cache_options(setting_)});
+      cache::stated_rates(cache_.name(), {.tiers = cache_tiers(), .options = cache_.options()});
     });
 }
 
@@ -181,7 +180,7 @@ std::vector<Bytes> DataPlan::cache_tiers() const {
 }
 
 std::unique_ptr<cache::CachePolicy> DataPlan::make_cache_policy(int node, int nodes, int jobs) const {
-  return tandem::make_cache_policy(setting_, seed_, manifest_,
+  return tandem::make_cache_policy(cache_, setting_, seed_, manifest_,
                                    {.node = node, .nodes = nodes, .jobs = jobs, .plan = run_.get()});
 }
 

@@ -89,7 +89,7 @@ class DataPlan {
   std::unique_ptr<cache::CachePolicy> make_cache_policy(int node = 0, int nodes = 1, int jobs = 1) const;
   /// Errors: KeyError for an option that is wrong for this capacity and these samples, by the policy.
   void check_cache_options(int nodes) const;
-  const cache::Factory& cache_factory() const { return *cache_; }
+  const cache::Factory& cache_factory() const { return cache_.make(); }
   /// The policy of cache nodes plans with epochs: it gets the lists, and the losses if lists depend on them.
   /// False: it gets requests alone.
   bool plans_caches() const;
@@ -109,7 +109,6 @@ class DataPlan {
   cache::Manifest manifest_;
   std::shared_ptr<const std::vector<std::uint16_t>>
       labels_;  ///< of `manifest_`, unless the samples have them
-  const cache::Factory* cache_ = nullptr;
   Bytes largest_sample_{0};
   Bytes stored_batch_{0};
   Augmentation augmentation_;
@@ -117,6 +116,7 @@ class DataPlan {
   std::shared_ptr<SampleDeals> deals_;
   std::shared_ptr<const RunPlan> run_;  ///< for cache policies that plan with the whole run
   Experiment::Data setting_;
+  Chosen<cache::Factory> cache_;
   int batch_;
   int workers_;
   std::uint64_t seed_;

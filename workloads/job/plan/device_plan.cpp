@@ -75,7 +75,7 @@ CompressionCost compression_cost(const ExchangePlan& exchange) {
   const auto* compression = exchange.compression();
   if (compression == nullptr) return {};
   const Options& options = exchange.compression_options();
-  return {compression::describe(exchange.compression_name(), options), compression->efforts(options)};
+  return {compression::describe(exchange.compression_method().name, options), compression->efforts(options)};
 }
 
 /// One where no images are decoded: the times of records in a profile hold for each number.

@@ -83,7 +83,7 @@ class ExchangePlan {
   const compression::Factory* compression() const {
     return compression_->make.make == nullptr ? nullptr : &compression_->make;
   }
-  const std::string& compression_name() const { return compression_->name; }
+  const Catalog<compression::Factory>::Entry& compression_method() const { return *compression_; }
   const Options& compression_options() const { return compression_options_; }
   bool has_error_feedback() const { return compression::has_error_feedback(compression_options_); }
   /// Over a server: replies are compressed as pushes are.

@@ -32,7 +32,7 @@ class GenerationWorld {
   /// its last generation ended by a drawn event.
   virtual void write_membership(bool as_drawn) = 0;
   /// A note to the user.
-  virtual void tell(const std::string& note) = 0;
+  virtual void notify(const std::string& note) = 0;
 };
 
 }  // namespace tandem

@@ -105,8 +105,8 @@ GenerationResult run_generations(Job& job, const std::string& out, GenerationWor
   Attempts attempts(first_round);
   if (const auto* members = world.members();
       members != nullptr && *members != present_slots(job, *job.generation())) {
-    world.tell(fmt::format("the job begins with {} of {} workers: {}", members->size(),
-                           job.roster().workers().size(), fmt::join(*members, ", ")));
+    world.notify(fmt::format("the job begins with {} of {} workers: {}", members->size(),
+                             job.roster().workers().size(), fmt::join(*members, ", ")));
     begin_with(job, out, *members, network_of);
   }
   GenerationResult result = world.launch();
@@ -128,8 +128,8 @@ GenerationResult run_generations(Job& job, const std::string& out, GenerationWor
       result.message = reason + "\n  " + error.what();
       return result;
     }
-    world.tell(fmt::format("{}; the job starts again from {} as generation {}{}{}", reason,
-                           place_of(attempts.round()), number + 1, loss_of(result), gap_of(job, point)));
+    world.notify(fmt::format("{}; the job starts again from {} as generation {}{}{}", reason,
+                             place_of(attempts.round()), number + 1, loss_of(result), gap_of(job, point)));
     if (const auto signal = world.wait(pause)) {
       result.end = GenerationResult::End::signal;
       result.signal = *signal;
@@ -142,8 +142,8 @@ GenerationResult run_generations(Job& job, const std::string& out, GenerationWor
       point = world.restart_point(result);
       result.note_loss(before, point);
       const std::string loss = result.lost_commit == lost_before ? "" : loss_of(result);
-      world.tell(fmt::format("another machine was lost meanwhile: generation {} starts from {}{}", number + 1,
-                             place_of(point ? point->round : first_round), loss));
+      world.notify(fmt::format("another machine was lost meanwhile: generation {} starts from {}{}",
+                               number + 1, place_of(point ? point->round : first_round), loss));
     }
     const auto slots = job.generation()->slots;
     try {
@@ -153,8 +153,8 @@ GenerationResult run_generations(Job& job, const std::string& out, GenerationWor
       return result;
     }
     if (const Generation& next = *job.generation(); next.slots != slots)
-      world.tell(fmt::format("generation {} has {} of {} workers: {}", next.number(), next.slots.size(),
-                             next.hosts.size(), fmt::join(next.slots, ", ")));
+      world.notify(fmt::format("generation {} has {} of {} workers: {}", next.number(), next.slots.size(),
+                               next.hosts.size(), fmt::join(next.slots, ", ")));
     result = world.launch();
   }
   return result;

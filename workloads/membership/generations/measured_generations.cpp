@@ -158,7 +158,7 @@ Seconds MeasuredGenerations::decide_next(const GenerationResult& result, Seconds
 void MeasuredGenerations::write_membership(bool as_drawn) {
   if (!steward_) return;
   const auto until = as_drawn ? std::nullopt : std::optional(now().value_or(Seconds(0)));
-  if (const auto problem = write_known_membership(out_, *steward_, until); !problem.empty()) tell(problem);
+  if (const auto problem = write_known_membership(out_, *steward_, until); !problem.empty()) notify(problem);
 }
 
 }  // namespace tandem

@@ -30,7 +30,7 @@ class GenerationLauncher {
   /// Returns the signal that arrived meanwhile, if any.
   virtual std::optional<int> wait(Seconds pause) = 0;
   /// A note to the user.
-  virtual void tell(const std::string& note) = 0;
+  virtual void notify(const std::string& note) = 0;
 };
 
 /// The generations of a real job. Between two launches, too, a signal ends the job in order. With run.revoke
@@ -49,7 +49,7 @@ class MeasuredGenerations final : public GenerationWorld {
   const std::vector<int>* members() const override;
   bool has_lost_more() const override { return has_lost_more_; }
   void write_membership(bool as_drawn) override;
-  void tell(const std::string& note) override { launcher_.tell(note); }
+  void notify(const std::string& note) override { launcher_.notify(note); }
 
  private:
   GenerationResult launch_once();

@@ -150,7 +150,7 @@ std::optional<ResumePoint> SimulatedGenerations::restart_point(GenerationResult&
 void SimulatedGenerations::write_membership(bool as_drawn) {
   const auto until = as_drawn ? std::nullopt : std::optional(began_);
   if (const auto problem = write_known_membership(out_, steward_, until); !problem.empty())
-    simulator_.tell(problem);
+    simulator_.notify(problem);
 }
 
 Seconds SimulatedGenerations::decide_next(const GenerationResult&, Seconds) {

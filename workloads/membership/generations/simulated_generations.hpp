@@ -34,7 +34,7 @@ struct GenerationSimulator {
   /// The share of the job that is done.
   std::function<void(double fraction)> progress;
   /// A note to the user.
-  std::function<void(const std::string& note)> tell;
+  std::function<void(const std::string& note)> notify;
 };
 
 /// Between the launch of a generation and its time zero.
@@ -55,7 +55,7 @@ class SimulatedGenerations final : public GenerationWorld {
   }
   bool has_lost_more() const override { return has_lost_more_; }
   void write_membership(bool as_drawn) override;
-  void tell(const std::string&) override {}
+  void notify(const std::string&) override {}
 
   /// The whole job, once it has ended.
   SimulatedRun take_run() { return std::move(run_); }

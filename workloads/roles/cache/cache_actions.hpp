@@ -32,7 +32,7 @@ struct RemoveFromTier {
 struct AskDirectory {
   std::vector<SampleId> ids = {};
 };
-struct TellDirectory {
+struct NotifyDirectory {
   std::vector<SampleId> ids = {};
   protocol::NoteOf<"directory"> note;
 };
@@ -41,7 +41,7 @@ struct SendBatch {
 };
 
 using CacheAction =
-    std::variant<BeginRead, HurryRead, NoteInTier, RemoveFromTier, AskDirectory, TellDirectory, SendBatch>;
+    std::variant<BeginRead, HurryRead, NoteInTier, RemoveFromTier, AskDirectory, NotifyDirectory, SendBatch>;
 using CacheActions = std::vector<CacheAction>;
 
 }  // namespace tandem

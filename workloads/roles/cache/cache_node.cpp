@@ -19,7 +19,7 @@ CacheNode::CacheNode(std::span<const ServedJob> jobs, Context& context, int inde
       records_(life.records == nullptr ? *own_records_ : *life.records),
       places_(places_of(job_, index)),
       steward_(job_.roster().steward()),
-      jobs_(jobs, places_.node, told_of_jobs(job_)),
+      jobs_(jobs, places_.node, job_events(job_)),
       tier_(job_, context, index, life.incarnation),
       sources_(job_, context, places_, tier_.samples()),
       service_(service_setting(jobs, places_, may_depart()), jobs_,
@@ -103,15 +103,15 @@ void CacheNode::serve() {
       if (client.is_joining)
         advance_join(client, ended);
       else
-        hear(client, ended.note);
+        on_message(client, ended.note);
     } else if (ended.index < of_directory) {
-      if (const auto read = sources_.hear(ended.index - clients_.size(), ended)) take(*read);
+      if (const auto read = sources_.take_ended(ended.index - clients_.size(), ended)) take(*read);
     } else if (directory_ && ended.index == of_directory) {
-      hear_directory(ended.note);
+      on_answer(ended.note);
     } else if (watch_ && watch_->is_of(ended.index)) {
-      watch_->hear(ended.index, ended.note);
+      watch_->on_message(ended.index, ended.note);
     } else {
-      hear_steward(ended.note);
+      on_membership(ended.note);
     }
   }
 }
@@ -131,7 +131,7 @@ struct CacheNode::Performing {
     node.sources_.remove_from_tier(action.id);
   }
   void operator()(AskDirectory& action) const { node.directory_->ask(std::move(action)); }
-  void operator()(TellDirectory& action) const { node.directory_->tell(std::move(action)); }
+  void operator()(NotifyDirectory& action) const { node.directory_->notify(std::move(action)); }
   void operator()(SendBatch& action) const { node.send(std::move(action.batch)); }
 };
 
@@ -187,7 +187,7 @@ Pending CacheNode::listen(NodeClient& client) {
                         : protocol::receive<"requests">(context_, client.rank, ids);
 }
 
-void CacheNode::hear(NodeClient& client, const Note& note) {
+void CacheNode::on_message(NodeClient& client, const Note& note) {
   if (protocol::as<protocol::End>(note)) {
     end(client);
     return begin_due_epoch(*client.job);
@@ -299,8 +299,8 @@ void CacheNode::look_up(NodeClient& client) {
   perform(service_.directory().look_up(index, std::move(unknown), client.request.epoch, context_.now()));
 }
 
-void CacheNode::hear_directory(const Note& note) {
-  const auto [located, locations] = directory_->hear(note);
+void CacheNode::on_answer(const Note& note) {
+  const auto [located, locations] = directory_->take_answer(note);
   if (const auto client = service_.directory().answer(located, locations, context_.now())) {
     look_up(clients_[*client]);
     if (clients_[*client].is_held) return;

@@ -65,7 +65,7 @@ class CacheNode {
   // Clients:
   void listen_to_clients();
   Pending listen(NodeClient& client);
-  void hear(NodeClient& client, const Note& note);
+  void on_message(NodeClient& client, const Note& note);
   void end(NodeClient& client);
   void begin_job(NodeJob& job);
   void begin_due_epoch(NodeJob& job);
@@ -75,7 +75,7 @@ class CacheNode {
   // The directory:
   void begin_request(NodeClient& client);
   void look_up(NodeClient& client);
-  void hear_directory(const Note& note);
+  void on_answer(const Note& note);
   void forget_lookups(NodeClient& client);
   void send_updates();
   void answer_held_peers();
@@ -84,7 +84,7 @@ class CacheNode {
   /// A worker may ask for samples, now or when it joins.
   bool awaits_workers() const { return clients_.have_open_workers() || (steward_ && !no_more_join_); }
   void join();
-  void hear_steward(const Note& note);
+  void on_membership(const Note& note);
   void on_departed(NodeClient& client);
   void on_joined(NodeClient& client, int incarnation);
   void advance_join(NodeClient& client, const Completion& last);

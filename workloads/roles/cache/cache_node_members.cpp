@@ -7,7 +7,7 @@
 
 namespace tandem {
 
-/// The steward tells it which other nodes are there, and stores that it asks them. Notes to an earlier node
+/// The steward names the other nodes that are there, and stores that it asks them. Notes to an earlier node
 /// of the slot may come first.
 void CacheNode::join() {
   const auto wait = [this](Pending& pending) { return context_.wait(pending); };
@@ -33,7 +33,7 @@ void CacheNode::join() {
   for (int node = 0; places_.peers > 0 && node < nodes; ++node)
     if (node != static_cast<int>(places_.node)) perform(service_.change_peer({.node = node, .joins = false}));
   wait_.back() = protocol::receive<"membership">(context_, *steward_);
-  for (; others > 0; --others) hear_steward(wait(wait_.back()).note);
+  for (; others > 0; --others) on_membership(wait(wait_.back()).note);
 }
 
 void CacheNode::record_departure() {
@@ -44,7 +44,7 @@ void CacheNode::record_departure() {
 
 /// Workers may depart until all have ended, so notes may also come after the one that no worker joins any
 /// more.
-void CacheNode::hear_steward(const Note& note) {
+void CacheNode::on_membership(const Note& note) {
   if (const auto departed = protocol::as<protocol::Departed>(note)) {
     if (NodeClient* const client = clients_.of_worker(departed->worker)) on_departed(*client);
   } else if (const auto joined = protocol::as<protocol::Joined>(note)) {

@@ -58,11 +58,12 @@ CacheActions CacheService::importance(const NodeJob& job, std::int64_t epoch, st
 /// A node that has come back plans as the others do, which have seen all epochs of the job.
 CacheActions CacheService::begin_epoch(NodeJob& job, const Epoch& epoch) {
   CacheActions actions;
-  const auto tell = [&](const cache::EpochBegins& event) {
+  const auto on_begin = [&](const cache::EpochBegins& event) {
     apply(engine_.begin_epoch(event), job, epoch.number, actions);
   };
-  for (std::int64_t past = 0; epoch.has_past && past < epoch.number; ++past) job.epoch->begin(past, {}, tell);
-  job.epoch->begin(epoch.number, epoch.losses, tell, epoch.given, epoch.list, epoch.position);
+  for (std::int64_t past = 0; epoch.has_past && past < epoch.number; ++past)
+    job.epoch->begin(past, {}, on_begin);
+  job.epoch->begin(epoch.number, epoch.losses, on_begin, epoch.given, epoch.list, epoch.position);
   return actions;
 }
 

@@ -58,7 +58,7 @@ bool DirectReads::has(const Batch& batch) {
     while (!store.parts.empty()) {
       store.source.put_next(store.next);
       if (!context_.is_done(store.next)) break;
-      store.source.hear(context_.wait(store.next));
+      store.source.on_ended(context_.wait(store.next));
       take(store);
     }
   return batch.missing == 0;
@@ -69,7 +69,7 @@ void DirectReads::await(const Batch& batch) {
   for (Store& store : stores_)
     while (std::ranges::any_of(store.parts, is_of_batch)) {
       store.source.put_next(store.next);
-      store.source.hear(wait_(store.next));
+      store.source.on_ended(wait_(store.next));
       take(store);
     }
 }

@@ -25,9 +25,9 @@ void DirectoryRole::run() {
   while (open_ > 0 || (steward_ && !no_more_join_)) {
     const Completion ended = context_.wait_any(wait_);
     if (ended.index < nodes_.size())
-      hear(ended.index, ended);
+      on_message(ended.index, ended);
     else
-      hear_steward(ended.note);
+      on_membership(ended.note);
   }
   for (Node& node : nodes_)
     for (Answer& answer : node.answers) context_.wait(answer.send);
@@ -43,7 +43,7 @@ void DirectoryRole::listen(std::size_t number) {
                                       reinterpret_cast<std::byte*>(node.ids.data())});
 }
 
-void DirectoryRole::hear(std::size_t number, const Completion& ended) {
+void DirectoryRole::on_message(std::size_t number, const Completion& ended) {
   Node& node = nodes_[number];
   if (node.is_joining) return advance_join(number, ended);
   if (protocol::as<protocol::End>(ended.note)) {
@@ -104,7 +104,7 @@ void DirectoryRole::work(Work::Kind kind, std::size_t ids, Kernel kernel) {
 
 // ---- Nodes that depart and join ----
 
-void DirectoryRole::hear_steward(const Note& note) {
+void DirectoryRole::on_membership(const Note& note) {
   if (const auto departed = protocol::as<protocol::NodeDeparted>(note)) {
     on_departed(static_cast<std::size_t>(departed->node));
   } else if (const auto joined = protocol::as<protocol::NodeJoined>(note)) {

@@ -32,8 +32,8 @@ class DirectoryRole {
     std::list<Answer> answers;  ///< in flight
   };
   void listen(std::size_t number);
-  void hear(std::size_t number, const Completion& ended);
-  void hear_steward(const Note& note);
+  void on_message(std::size_t number, const Completion& ended);
+  void on_membership(const Note& note);
   void on_departed(std::size_t number);
   void advance_join(std::size_t number, const Completion& last);
   void end_membership();

@@ -20,7 +20,7 @@ void DirectoryLine::ask(AskDirectory question) {
       context_, directory_, protocol::LookUp{static_cast<std::int32_t>(samples)}, slice_of(own.ids));
 }
 
-void DirectoryLine::tell(TellDirectory message) {
+void DirectoryLine::notify(NotifyDirectory message) {
   drop_sent();
   Message& own = messages_.emplace_back(Message{.ids = std::move(message.ids)});
   own.send = protocol::send<"directory">(context_, directory_, message.note, slice_of(own.ids));
@@ -30,7 +30,7 @@ void DirectoryLine::put_next(Pending& wait) {
   if (wait.empty() && !questions_.empty()) wait = std::move(questions_.front().answer);
 }
 
-DirectoryLine::Answer DirectoryLine::hear(const Note& note) {
+DirectoryLine::Answer DirectoryLine::take_answer(const Note& note) {
   Question question = std::move(questions_.front());
   questions_.pop_front();
   context_.wait(question.sent);
@@ -46,7 +46,7 @@ void DirectoryLine::drop_sent() {
 
 void DirectoryLine::close() {
   TANDEM_CHECK(questions_.empty(), "questions", questions_.size());
-  tell({{}, protocol::End{}});
+  notify({{}, protocol::End{}});
   for (Message& message : messages_) context_.wait(message.send);
   messages_.clear();
 }

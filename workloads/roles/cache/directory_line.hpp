@@ -20,7 +20,7 @@ class DirectoryLine {
   DirectoryLine(Context& context, Rank directory) : context_(context), directory_(directory) {}
 
   void ask(AskDirectory question);
-  void tell(TellDirectory message);
+  void notify(NotifyDirectory message);
   /// Puts the operation of the oldest question into `wait`, if that is empty and there is one.
   void put_next(Pending& wait);
   struct Answer {
@@ -28,7 +28,7 @@ class DirectoryLine {
     std::vector<std::int32_t> locations;
   };
   /// The operation of put_next has ended.
-  Answer hear(const Note& note);
+  Answer take_answer(const Note& note);
   /// Frees the memory of messages that were sent. Never blocks.
   void drop_sent();
   /// No message follows. Pre: no answer is awaited.

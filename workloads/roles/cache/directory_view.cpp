@@ -161,9 +161,9 @@ void DirectoryView::send_updates(CacheActions& actions) {
     count(withdrawn_row, epoch_, part.subspan(published));
     count_message(update_messages_row, epoch_, part.size() * sizeof(SampleId));
     actions.emplace_back(
-        TellDirectory{{part.begin(), part.end()},
-                      protocol::Update{.published = static_cast<std::int32_t>(published),
-                                       .withdrawn = static_cast<std::int32_t>(part.size() - published)}});
+        NotifyDirectory{{part.begin(), part.end()},
+                        protocol::Update{.published = static_cast<std::int32_t>(published),
+                                         .withdrawn = static_cast<std::int32_t>(part.size() - published)}});
   }
   changed_.clear();
   is_kept_now_.clear();
@@ -175,7 +175,7 @@ void DirectoryView::repair(std::span<const SampleId> ids, int holder, std::int64
     const auto part = ids.first(std::min(ids.size(), protocol::Update::most));
     count(repaired_row, epoch, part);
     count_message(update_messages_row, epoch, part.size() * sizeof(SampleId));
-    actions.emplace_back(TellDirectory{
+    actions.emplace_back(NotifyDirectory{
         {part.begin(), part.end()},
         protocol::Repair{
             .samples = static_cast<std::int32_t>(part.size()), .holder = holder, .moment = moment}});

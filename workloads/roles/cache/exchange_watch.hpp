@@ -29,7 +29,7 @@ class ExchangeWatch {
       if (waits[first_ + i].empty() && !workers_[i].has_ended)
         waits[first_ + i] = protocol::receive<"phases">(context_, workers_[i].rank);
   }
-  void hear(std::size_t operation, const Note& note) {
+  void on_message(std::size_t operation, const Note& note) {
     Worker& own = workers_[operation - first_];
     own.has_ended = protocol::as<protocol::End>(note).has_value();
     own.exchanges = !own.has_ended && protocol::unpack<protocol::Exchanging>(note).begins;

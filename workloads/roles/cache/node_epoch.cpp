@@ -16,7 +16,7 @@ NodeEpoch::NodeEpoch(const Roster& roster, const DataPlan& data, std::size_t nod
       keeps_lists_(data.cache_factory().needs.ahead) {}
 
 void NodeEpoch::begin(std::int64_t epoch, std::span<const float> losses,
-                      const std::function<void(const cache::EpochBegins&)>& tell,
+                      const std::function<void(const cache::EpochBegins&)>& on_begin,
                       std::span<const std::vector<SampleId>> given,
                       std::shared_ptr<const sampling::EpochList> list, std::int64_t position) {
   epoch_ = epoch;
@@ -39,11 +39,11 @@ void NodeEpoch::begin(std::int64_t epoch, std::span<const float> losses,
   const auto own =
       std::ranges::count_if(workers_of_[node_], [&](std::size_t worker) { return worker < workers; });
   const std::int64_t taken = keeps_lists_ ? 0 : position * own;
-  tell({.job = job_,
-        .epoch = epoch,
-        .lists = of_node,
-        .low = low,
-        .taken = std::min(taken, std::ssize(of_node[node_]))});
+  on_begin({.job = job_,
+            .epoch = epoch,
+            .lists = of_node,
+            .low = low,
+            .taken = std::min(taken, std::ssize(of_node[node_]))});
 }
 
 void NodeEpoch::keep_lists(const sampling::EpochList& list) {

@@ -21,13 +21,13 @@ class NodeEpoch {
 
   /// Below 0 before the first one.
   std::int64_t epoch() const { return epoch_; }
-  /// `losses`: those that the list uses, by id, where workers compute losses; otherwise empty. `tell` gets
-  /// the event, which is valid until it returns. `given`: in the epoch in which a job is resumed, by worker
-  /// of the node, the samples that it got for its first places; the others of these lists remain. `list`: of
-  /// the epoch, if it does not follow from the losses alone. `position`: in the workers' parts, from which
-  /// the workers of the node ask for samples, if these do not change places.
+  /// `losses`: those that the list uses, by id, where workers compute losses; otherwise empty. `on_begin`
+  /// gets the event, which is valid until it returns. `given`: in the epoch in which a job is resumed, by
+  /// worker of the node, the samples that it got for its first places; the others of these lists remain.
+  /// `list`: of the epoch, if it does not follow from the losses alone. `position`: in the workers' parts,
+  /// from which the workers of the node ask for samples, if these do not change places.
   void begin(std::int64_t epoch, std::span<const float> losses,
-             const std::function<void(const cache::EpochBegins&)>& tell,
+             const std::function<void(const cache::EpochBegins&)>& on_begin,
              std::span<const std::vector<SampleId>> given = {},
              std::shared_ptr<const sampling::EpochList> list = nullptr, std::int64_t position = 0);
   /// A worker (its number among those of the node) asks for samples from this position of its part. Where

@@ -39,7 +39,7 @@ struct NodeJob {
         first_client(client),
         clients(clients_of(served.job->roster(), node).size()),
         open(clients),
-        benefit(stated_benefit(served.job->spec().experiment.data)),
+        benefit(stated_benefit(served.job->chosen().cache.options())),
         deliveries(data.manifest(), rank, journal, clients),
         order(most_ordered * static_cast<std::int64_t>(clients) / std::max(1, served.job->data().workers())) {
     if (data.plans_caches()) epoch.emplace(served.job->roster(), data, node, number);

@@ -9,12 +9,13 @@ namespace tandem {
 
 using State = cache::JobChange::State;
 
-NodeJobs::NodeJobs(std::span<const ServedJob> served, std::size_t node, const Told& told) : told_(told) {
+NodeJobs::NodeJobs(std::span<const ServedJob> served, std::size_t node, const Events& events)
+    : events_(events) {
   std::size_t clients = 0;
   for (const ServedJob& each : served) {
     NodeJob& job = jobs_.emplace_back(each, static_cast<int>(jobs_.size()), node, clients);
     clients += job.clients;
-    const auto steps = probe_steps(each.job->spec().experiment.data);
+    const auto steps = probe_steps(each.job->chosen().cache.options());
     // Batches that were requested in advance follow each other at the pace of the phase before.
     if (served.size() > 1 && steps > 0 && job.clients > 0)
       job.probe.emplace(job.clients, steps, job.data.prefetch() + 1);
@@ -24,7 +25,7 @@ NodeJobs::NodeJobs(std::span<const ServedJob> served, std::size_t node, const To
 
 NodeJobs::Changes NodeJobs::begin(NodeJob& job) {
   Changes changes;
-  if (std::exchange(job.has_begun, true) || !told_.begins) return changes;
+  if (std::exchange(job.has_begun, true) || !events_.begins) return changes;
   changes.push_back({&job, {.job = job.number, .state = State::starts}, 0});
   if (!is_alone()) changes.push_back({&job, {job.number, State::probed, job.benefit}, 0});
   probe_again(job, changes);
@@ -60,7 +61,7 @@ NodeJobs::Changes NodeJobs::note_sent(const NodeBatch& batch, Seconds now) {
 
 NodeJobs::Changes NodeJobs::end(NodeJob& job) {
   Changes changes;
-  if (told_.ends) changes.push_back({&job, {.job = job.number, .state = State::ends}, job.newest_epoch()});
+  if (events_.ends) changes.push_back({&job, {.job = job.number, .state = State::ends}, job.newest_epoch()});
   probe_again(job, changes);
   return changes;
 }

@@ -24,14 +24,14 @@ class NodeJobs {
   };
   using Changes = std::vector<Change>;
   /// Whether the policy gets an event when jobs begin, and end.
-  struct Told {
+  struct Events {
     bool begins = false;
     bool ends = false;
   };
 
   /// The node's own job first. The first clients of the node are its workers, then those of the other jobs.
   /// `node`: among the cache nodes.
-  NodeJobs(std::span<const ServedJob> served, std::size_t node, const Told& told);
+  NodeJobs(std::span<const ServedJob> served, std::size_t node, const Events& events);
   std::deque<NodeJob>& all() { return jobs_; }
   NodeJob& own() { return jobs_.front(); }
   bool is_alone() const { return jobs_.size() == 1; }
@@ -53,7 +53,7 @@ class NodeJobs {
   static void add_probe(NodeJob& job, BenefitProbe::Change change, Changes& changes);
   void probe_again(const NodeJob& other, Changes& changes);
 
-  Told told_;
+  Events events_;
   std::deque<NodeJob> jobs_;
   NodeJob* active_ = nullptr;
 };

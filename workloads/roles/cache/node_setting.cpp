@@ -36,7 +36,7 @@ ReadPlaces places_of(const Job& job, int index) {
           .peers = job.data().asks_peers() ? nodes - 1 : 0};
 }
 
-NodeJobs::Told told_of_jobs(const Job& job) {
+NodeJobs::Events job_events(const Job& job) {
   const bool has_needs = job.data().cache_factory().needs.manifest;
   return {.begins = has_needs || job.roster().directory().has_value(), .ends = has_needs};
 }

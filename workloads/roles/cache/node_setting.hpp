@@ -13,7 +13,7 @@ namespace tandem {
 
 /// `index`: of the node among the cache nodes.
 ReadPlaces places_of(const Job& job, int index);
-NodeJobs::Told told_of_jobs(const Job& job);
+NodeJobs::Events job_events(const Job& job);
 /// `may_depart`: whether the node may depart.
 CacheService::Setting service_setting(std::span<const ServedJob> jobs, const ReadPlaces& places,
                                       bool may_depart);

@@ -40,8 +40,8 @@ void NodeSources::put_next(std::span<Pending> waits) {
   for (std::size_t place = 0; place < sources_.size(); ++place) sources_[place]->put_next(waits[place]);
 }
 
-std::optional<SampleRead> NodeSources::hear(std::size_t place, const Completion& ended) {
-  sources_[place]->hear(ended);
+std::optional<SampleRead> NodeSources::take_ended(std::size_t place, const Completion& ended) {
+  sources_[place]->on_ended(ended);
   return sources_[place]->finish();
 }
 

@@ -27,7 +27,7 @@ class NodeSources {
   /// Fills the empty entries of places that have a read: one entry for each place.
   void put_next(std::span<Pending> waits);
   /// An operation of put_next has ended. None: its read has not ended.
-  std::optional<SampleRead> hear(std::size_t place, const Completion& ended);
+  std::optional<SampleRead> take_ended(std::size_t place, const Completion& ended);
   /// A read from another node that is not there; none: there is no such read.
   std::optional<SampleRead> take_refused();
   /// No read follows.

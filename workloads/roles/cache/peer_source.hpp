@@ -28,7 +28,7 @@ class PeerSource : public SampleReads {
   /// A batch waits for the sample: a part with it that is not requested overtakes others.
   void hurry(SampleId id) { parts_.hurry(id); }
   void put_next(Pending& wait) override;
-  void hear(const Completion& ended) override { ended_ = ended; }
+  void on_ended(const Completion& ended) override { ended_ = ended; }
   std::optional<SampleRead> finish() override;
   std::optional<SampleRead> take_refused() override { return parts_.take_refused(); }
   bool is_idle() const { return requests_.empty() && parts_.is_empty() && !peer_.is_joining(); }

@@ -36,7 +36,7 @@ class SampleReads {
   /// Puts an operation of the oldest read into `wait`, if that is empty and there is a read.
   virtual void put_next(Pending& wait) = 0;
   /// The operation of put_next has ended. Called before `finish`.
-  virtual void hear(const Completion& /*ended*/) {}
+  virtual void on_ended(const Completion& /*ended*/) {}
   /// The oldest read; nullopt: other operations of it have not ended. Does not wait for those. Pre: the
   /// operation of put_next has ended, and was waited for.
   virtual std::optional<SampleRead> finish() = 0;
@@ -116,7 +116,7 @@ class StoreSource : public SampleReads {
       : context_(context), store_(context, store), given_(given) {}
   void add(SampleRead read) override;
   void put_next(Pending& wait) override;
-  void hear(const Completion& ended) override { ended_ = ended; }
+  void on_ended(const Completion& ended) override { ended_ = ended; }
   std::optional<SampleRead> finish() override;
   void close(Pending& last) override;
   /// The store has departed: reads in progress are requested again later.

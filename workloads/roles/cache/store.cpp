@@ -57,9 +57,9 @@ void Store::run() {
     disk_.put_next(wait_[of_disk]);
     const Completion ended = context_.wait_any(wait_);
     if (ended.index < of_disk)
-      hear(ended.index, ended);
+      on_message(ended.index, ended);
     else if (ended.index == of_steward)
-      hear_steward(ended.note);
+      on_membership(ended.note);
     else if (const auto read = disk_.finish())
       send(*read);
   }
@@ -77,7 +77,7 @@ void Store::listen(std::size_t reader) {
                                   reinterpret_cast<std::byte*>(from.ids.data())});
 }
 
-void Store::hear(std::size_t index, const Completion& ended) {
+void Store::on_message(std::size_t index, const Completion& ended) {
   Reader& reader = readers_[index];
   if (reader.is_joining) return advance_join(index, ended);
   if (protocol::as<protocol::End>(ended.note)) {
@@ -145,7 +145,7 @@ void Store::send(const SampleRead& read) {
 
 // ---- Readers that depart and join ----
 
-void Store::hear_steward(const Note& note) {
+void Store::on_membership(const Note& note) {
   if (const auto departed = protocol::as<protocol::Departed>(note)) {
     on_departed(client_of_worker(readers_, departed->worker));
   } else if (const auto joined = protocol::as<protocol::Joined>(note)) {

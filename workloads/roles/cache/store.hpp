@@ -43,8 +43,8 @@ class Store {
   void end_joins();
   bool is_over() const;
   void listen(std::size_t reader);
-  void hear(std::size_t reader, const Completion& ended);
-  void hear_steward(const Note& note);
+  void on_message(std::size_t reader, const Completion& ended);
+  void on_membership(const Note& note);
   void on_departed(Reader* reader);
   void on_joined(Reader* reader, int incarnation);
   void end_membership();

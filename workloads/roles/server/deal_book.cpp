@@ -34,9 +34,9 @@ void DealBook::deal(std::span<const std::int64_t> counted, std::span<const Taker
   dealt_.push_back(std::move(dealt));
 }
 
-std::optional<DealBook::Message> DealBook::tell(int worker) {
+std::optional<DealBook::Message> DealBook::take_new(int worker) {
   const auto slot = static_cast<std::size_t>(worker);
-  const std::size_t first = std::exchange(told_.at(slot), dealt_.size());
+  const std::size_t first = std::exchange(known_.at(slot), dealt_.size());
   if (first == dealt_.size()) return std::nullopt;
   const auto message_of = [](std::vector<std::int64_t>& numbers, std::int64_t count) {
     return Message{numbers.empty() ? nullptr : numbers.data(), count};
@@ -55,9 +55,9 @@ std::optional<DealBook::Message> DealBook::tell(int worker) {
   return message_of(numbers, count);
 }
 
-DealBook::Message DealBook::tell_all(int worker, std::span<const std::int64_t> counted) {
+DealBook::Message DealBook::take_all(int worker, std::span<const std::int64_t> counted) {
   const auto slot = static_cast<std::size_t>(worker);
-  told_.at(slot) = dealt_.size();
+  known_.at(slot) = dealt_.size();
   if (setting_.knows_samples) numbers_[slot] = deals_->to_numbers(counted);
   return {numbers_[slot].empty() ? nullptr : numbers_[slot].data(), deals_->count_numbers(counted)};
 }

@@ -29,7 +29,7 @@ class DealBook {
   DealBook(Setting setting, std::optional<sampling::MemberDeals> deals)
       : setting_(std::move(setting)),
         deals_(std::move(deals)),
-        told_(setting_.loads_ahead.size()),
+        known_(setting_.loads_ahead.size()),
         numbers_(setting_.loads_ahead.size()) {}
 
   bool deals() const { return deals_.has_value(); }
@@ -57,12 +57,12 @@ class DealBook {
     std::int64_t count = 0;
   };
   /// All deals that the worker does not know, in one message; none: it knows all.
-  std::optional<Message> tell(int worker);
+  std::optional<Message> take_new(int worker);
   /// All that a newcomer needs. Pre: deals().
-  Message tell_all(int worker, std::span<const std::int64_t> counted);
+  Message take_all(int worker, std::span<const std::int64_t> counted);
   /// Deals that the worker knows.
-  int told(int worker) const { return static_cast<int>(told_.at(static_cast<std::size_t>(worker))); }
-  /// Numbers of tell_all(); 0: nothing is dealt.
+  int known(int worker) const { return static_cast<int>(known_.at(static_cast<std::size_t>(worker))); }
+  /// Numbers of take_all(); 0: nothing is dealt.
   std::int64_t count_numbers(std::span<const std::int64_t> counted) const;
   /// The deals, with the samples of the present one that count; empty: as when the job began.
   sampling::Deals changed(std::span<const std::int64_t> counted) const;
@@ -78,7 +78,7 @@ class DealBook {
   std::optional<sampling::MemberDeals> deals_;
   std::deque<Dealt> dealt_;  ///< since the job began; they may be in flight
   int largest_push_ = 0;     ///< in samples
-  std::vector<std::size_t> told_;
+  std::vector<std::size_t> known_;
   std::vector<std::vector<std::int64_t>> numbers_;  ///< by slot: of several deals, or of all
 };
 

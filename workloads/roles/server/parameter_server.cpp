@@ -141,7 +141,7 @@ void ParameterServer::run() {
   cancels_.finish();
   if (steward_) {
     lines_.finish();
-    tell_steward_end();
+    notify_steward_of_end();
     if (is_coordinator_) record_end();
   }
   checkpointing_.finish(progress_.rounds());
@@ -192,7 +192,7 @@ void ParameterServer::on_push(int worker, const protocol::Push& push, bool is_wi
   progress_.stop_if(event.done >= 1.0 || ends_with_commit());
   decide(event);
   // There may be enough workers again: no round waits any longer for those whose slots are still empty.
-  while (const auto left = members_.take_left(progress_.is_stopping())) tell_left(*left, false);
+  while (const auto left = members_.take_left(progress_.is_stopping())) decide_about_left(*left, false);
   checkpoint_if_due();
   stop_.report(reached);
 }
@@ -279,7 +279,7 @@ void ParameterServer::reply(const sync::Reply& decision) {
     lines_.set_reply(worker, updates_.hand_out(worker, version));
   if (!is_last_key()) return lines_.reply(worker, std::nullopt);
   deal_if_due();
-  if (const auto deals = deals_.tell(worker)) lines_.send_deals(worker, *deals);
+  if (const auto deals = deals_.take_new(worker)) lines_.send_deals(worker, *deals);
   const protocol::Reply note = note_of_reply(decision);
   progress_.grant(worker, note.batch, note.local_steps);
   lines_.reply(worker, note);
@@ -296,7 +296,7 @@ protocol::Reply ParameterServer::note_of_reply(const sync::Reply& decision) cons
           .dropped = is_dropped,
           .all_samples = progress_.samples(),
           .commit_round = static_cast<std::int32_t>(checkpointing_.commits().announced()),
-          .deals = static_cast<std::int32_t>(deals_.told(decision.worker))};
+          .deals = static_cast<std::int32_t>(deals_.known(decision.worker))};
 }
 
 void ParameterServer::checkpoint_if_due() {

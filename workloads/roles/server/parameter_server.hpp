@@ -74,10 +74,10 @@ class ParameterServer {
   void welcome(int worker);
   void lose_place(int worker);
   void leave(int worker, bool drops = false, bool stays_awaited = false);
-  void tell_left(int worker, bool drops);
+  void decide_about_left(int worker, bool drops);
   void deal_if_due();
   void ask_for_end();
-  void tell_steward_end();
+  void notify_steward_of_end();
 
   const ExchangePlan& plan_;
   const StopRule& stop_;

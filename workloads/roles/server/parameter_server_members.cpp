@@ -112,7 +112,7 @@ void ParameterServer::welcome(int worker) {
                           .rounds = progress_.rounds(),
                           .samples = progress_.worker(worker).samples,
                           .steps = progress_.worker(worker).steps});
-  if (deals_.deals()) lines_.send_deals(worker, deals_.tell_all(worker, counted));
+  if (deals_.deals()) lines_.send_deals(worker, deals_.take_all(worker, counted));
   key_ = lines_.begin_answer(worker);
   lines_.set_reply(worker, updates_.hand_out(worker, progress_.version()));
   lines_.reply(worker, note_of_reply({.worker = worker}));
@@ -125,21 +125,21 @@ void ParameterServer::welcome(int worker) {
 void ParameterServer::leave(int worker, bool drops, bool stays_awaited) {
   members_.leave(worker, stays_awaited);
   if (steward_) progress_.set_pushes_per_round(members_.pushes_per_round());
-  if (!stays_awaited) tell_left(worker, drops);
+  if (!stays_awaited) decide_about_left(worker, drops);
   ask_for_end();
 }
 
-void ParameterServer::tell_left(int worker, bool drops) {
+void ParameterServer::decide_about_left(int worker, bool drops) {
   const sync::Left event{now_of_policy(), worker, drops};
   for (key_ = 0; !is_last_key(); ++key_) decide_about_key(event);
   decide(event);
 }
 
 void ParameterServer::ask_for_end() {
-  if (members_.takes_end(progress_.is_stopping())) tell_steward_end();
+  if (members_.takes_end(progress_.is_stopping())) notify_steward_of_end();
 }
 
-void ParameterServer::tell_steward_end() {
+void ParameterServer::notify_steward_of_end() {
   Pending end = protocol::send<"ends-of-job">(context_, *steward_, protocol::End{});
   context_.wait(end);
 }

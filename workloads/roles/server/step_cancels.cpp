@@ -11,7 +11,7 @@ StepCancels::StepCancels(Context& context, std::span<const Rank> workers, bool i
   for (const Rank rank : workers) lines_.push_back({.rank = rank});
 }
 
-/// A worker hears of it when it looks, so the server does not wait for the last one.
+/// A worker learns of it when it looks, so the server does not wait for the last one.
 void StepCancels::cancel(int worker, int version) {
   if (lines_.empty() || version == line(worker).version) return;
   Line& to = line(worker);

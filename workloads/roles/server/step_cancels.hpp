@@ -15,7 +15,7 @@ class StepCancels {
   /// `context` must outlive it.
   StepCancels(Context& context, std::span<const Rank> workers, bool is_used);
 
-  /// Stops the worker's steps on its model, which has this version, unless it was told already.
+  /// Stops the worker's steps on its model, which has this version, unless the worker was notified already.
   void cancel(int worker, int version);
   /// The worker is gone. Another one may come to its slot.
   void forget(int worker);

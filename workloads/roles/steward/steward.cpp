@@ -197,11 +197,11 @@ void Steward::pass_time(Seconds time) {
 /// The coordinator asks first whether workers can still join; then every decider ends.
 void Steward::on_end(std::size_t decider) {
   const Rank rank = deciders_[decider];
-  if (has_told_end_) {
+  if (has_announced_end_) {
     --running_deciders_;
     return;
   }
-  has_told_end_ = true;
+  has_announced_end_ = true;
   end_joins();
   notify_deciders(protocol::End{});
   awaited_[decider] = protocol::receive<"ends-of-job">(context_, rank);

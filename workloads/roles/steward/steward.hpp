@@ -66,7 +66,7 @@ class Steward {
   /// Ends of deciders and nodes; without servers, the next note of each worker; then the next event.
   std::vector<Pending> awaited_;
   std::size_t running_deciders_;
-  bool has_told_end_ = false;  ///< to the deciders
+  bool has_announced_end_ = false;  ///< to the deciders
 };
 
 }  // namespace tandem

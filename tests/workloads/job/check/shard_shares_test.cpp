@@ -228,15 +228,15 @@ TEST(BetterPolicy, IsClearlyBetter) {
 
 TEST(ShardShares, AreDescribed) {
   const std::vector<std::string> hosts = {"a", "b"};
-  const auto told = describe_shares(shares(model_of(one_large(), 4), "balanced", 2), hosts);
-  EXPECT_EQ(told.at("busiest").at("bytes").at("host"), "a");
-  EXPECT_EQ(told.at("busiest").at("messages").at("host"), "b");
-  EXPECT_EQ(told.at("busiest").at("messages").at("shard"), 1);
-  EXPECT_DOUBLE_EQ(told.at("busiest").at("messages").at("share").get<double>(), 0.9);
-  EXPECT_EQ(told.at("others").size(), 3U);
-  EXPECT_EQ(told.at("others").at(0).dump(), R"({"bytes":0.5,"messages":0.5,"policy":"even"})");
+  const auto described = describe_shares(shares(model_of(one_large(), 4), "balanced", 2), hosts);
+  EXPECT_EQ(described.at("busiest").at("bytes").at("host"), "a");
+  EXPECT_EQ(described.at("busiest").at("messages").at("host"), "b");
+  EXPECT_EQ(described.at("busiest").at("messages").at("shard"), 1);
+  EXPECT_DOUBLE_EQ(described.at("busiest").at("messages").at("share").get<double>(), 0.9);
+  EXPECT_EQ(described.at("others").size(), 3U);
+  EXPECT_EQ(described.at("others").at(0).dump(), R"({"bytes":0.5,"messages":0.5,"policy":"even"})");
   EXPECT_EQ(
-      told.at("busiest_summary"),
+      described.at("busiest_summary"),
       "99.8 % of the bytes (shard 0 on host 'a') and 90.0 % of the messages (shard 1 on host 'b'); with even "
       "50.0 % and 50.0 %, with round-robin 99.9 % and 50.0 %, with split 50.0 % and 50.0 %");
   EXPECT_EQ(warning_of_shares(shares(model_of(one_large(), 4), "even", 2), hosts), "");

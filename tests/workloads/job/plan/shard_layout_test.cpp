@@ -181,10 +181,10 @@ TEST(ShardLayout, AnEmptyShardHasAMessageForItsNote) {
 }
 
 TEST(ShardLayout, ReportsItsLargestShard) {
-  const auto told = describe_shards(lay_out(three_tensors(), "balanced", 2), "balanced");
-  EXPECT_EQ(told.at("bytes").dump(), "[16,20]");
-  EXPECT_DOUBLE_EQ(told.at("largest_over_mean").get<double>(), 20.0 / 18);
-  EXPECT_EQ(told.at("summary"), "balanced on 2 shards, the largest 1.11 times their mean");
+  const auto described = describe_shards(lay_out(three_tensors(), "balanced", 2), "balanced");
+  EXPECT_EQ(described.at("bytes").dump(), "[16,20]");
+  EXPECT_DOUBLE_EQ(described.at("largest_over_mean").get<double>(), 20.0 / 18);
+  EXPECT_EQ(described.at("summary"), "balanced on 2 shards, the largest 1.11 times their mean");
 }
 
 }  // namespace TANDEM_FILE

@@ -42,7 +42,7 @@ class ScriptedWorld final : public GenerationWorld {
   const std::vector<int>* members() const override { return nullptr; }
   bool has_lost_more() const override { return false; }
   void write_membership(bool as_drawn) override { written.push_back(as_drawn); }
-  void tell(const std::string& note) override { notes.push_back(note); }
+  void notify(const std::string& note) override { notes.push_back(note); }
 
   std::size_t launched = 0;
   std::vector<double> pauses;

@@ -93,7 +93,7 @@ TEST_F(DirectoryViews, WhatAClientThatIsGoneMightHaveKeptIsWithdrawn) {
   EXPECT_FALSE(view_.forget(0));
   EXPECT_FALSE(answer({{.may_keep = true}, {.may_keep = true}, {.holder = 1}}));
   EXPECT_EQ(node_.perform(view_.withdraw_unused(0)), "");
-  EXPECT_EQ(send_updates(), "tell 1") << "another client still asks for 2";
+  EXPECT_EQ(send_updates(), "notify 1") << "another client still asks for 2";
   EXPECT_EQ(answer({{.holder = 1}}), 1U);
 }
 
@@ -102,19 +102,19 @@ TEST_F(DirectoryViews, AClientThatGoesAfterTheAnswerMightHaveKeptItToo) {
   answer({{.may_keep = true}, {.holder = 1}});
   view_.forget(0);
   node_.perform(view_.withdraw_unused(0));
-  EXPECT_EQ(send_updates(), "tell 1");
+  EXPECT_EQ(send_updates(), "notify 1");
   EXPECT_FALSE(view_.awaits(1));
   EXPECT_FALSE(view_.awaits(2));
 }
 
-TEST_F(DirectoryViews, OfSeveralChangesOfASampleTheLastOneIsTold) {
+TEST_F(DirectoryViews, OfSeveralChangesOfASampleTheLastOneIsSent) {
   note({1, 2, 3}, {});
   note({}, {2});
-  EXPECT_EQ(send_updates(), "tell 1 3 2") << "what is kept comes first";
+  EXPECT_EQ(send_updates(), "notify 1 3 2") << "what is kept comes first";
   EXPECT_EQ(send_updates(), "");
-  const auto& tell = std::get<TellDirectory>(node_.to_directory.back());
-  EXPECT_EQ(protocol::unpack<protocol::Update>(tell.note.note()).published, 2);
-  EXPECT_EQ(protocol::unpack<protocol::Update>(tell.note.note()).withdrawn, 1);
+  const auto& message = std::get<NotifyDirectory>(node_.to_directory.back());
+  EXPECT_EQ(protocol::unpack<protocol::Update>(message.note.note()).published, 2);
+  EXPECT_EQ(protocol::unpack<protocol::Update>(message.note.note()).withdrawn, 1);
 }
 
 TEST_F(DirectoryViews, ChangesAreSentWhenAMessageIsFull) {
@@ -139,7 +139,7 @@ TEST_F(DirectoryViews, AnotherNodeWaitsUntilARequestIsDecided) {
   EXPECT_EQ(node_.answer(0, {1}), "");
   node_.end(0);
   EXPECT_EQ(node_.sent.size(), 2U) << "both have it";
-  EXPECT_EQ(send_updates(), "tell 1");
+  EXPECT_EQ(send_updates(), "notify 1");
 }
 
 }  // namespace TANDEM_FILE

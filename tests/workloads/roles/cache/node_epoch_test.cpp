@@ -102,11 +102,11 @@ TEST_F(NodeEpochs, MayBeginInTheMiddle) {
   make_job("foresight", Peers::plan);
   NodeEpoch epoch(job_->roster(), job_->data(), 0);
   std::int64_t taken = -1;
-  const auto tell = [&](const cache::EpochBegins& event) { taken = event.taken; };
-  epoch.begin(0, {}, tell);
+  const auto on_begin = [&](const cache::EpochBegins& event) { taken = event.taken; };
+  epoch.begin(0, {}, on_begin);
   EXPECT_EQ(taken, 0);
   constexpr std::int64_t position = 2;
-  epoch.begin(1, {}, tell, {}, nullptr, position);
+  epoch.begin(1, {}, on_begin, {}, nullptr, position);
   EXPECT_EQ(taken, 2 * position) << "of two workers";
 }
 

@@ -1,4 +1,4 @@
-// What the policy of a cache node is told of the jobs that share it.
+// What the policy of a cache node learns of the jobs that share it.
 #include "workloads/roles/cache/node_jobs.hpp"
 
 #include <gtest/gtest.h>
@@ -37,17 +37,17 @@ class JobsOfANode : public ::testing::Test {
     for (const auto& [job, change, epoch] : changes) all.push_back(cache::to_text(change));
     return all;
   }
-  /// One batch of a job's worker, which takes as long. Returns what the policy was told.
+  /// One batch of a job's worker, which takes as long. Returns the events of the policy.
   Texts batch(NodeJob& job, double duration) {
-    Texts told = texts(jobs_.begin_batch(job, 1));
+    Texts events = texts(jobs_.begin_batch(job, 1));
     now_ += duration;
     NodeBatch sent;
     sent.client = job.first_client;
     sent.job = &job;
     sent.epoch = 1;
     sent.probe = job.probe->tag();
-    for (const std::string& text : texts(jobs_.note_sent(sent, Seconds(now_)))) told.push_back(text);
-    return told;
+    for (const std::string& text : texts(jobs_.note_sent(sent, Seconds(now_)))) events.push_back(text);
+    return events;
   }
 
   testing::TemporaryFolder folder_;
@@ -78,14 +78,14 @@ TEST_F(JobsOfANode, ItsBenefitIsMeasuredFromTheSecondEpoch) {
   jobs_.begin_epoch(own_);
   EXPECT_EQ(batch(own_, 1), Texts()) << "the cache fills";
   jobs_.begin_epoch(own_);
-  Texts told;
-  const auto add = [&](const Texts& more) { told.insert(told.end(), more.begin(), more.end()); };
-  while (told.empty()) add(batch(own_, 1));
-  EXPECT_EQ(told, Texts{"job state=bypasses"});
-  while (told.size() == 1) add(batch(own_, 4));
-  EXPECT_EQ(told.back(), "job state=probed benefit=0.75");
-  while (told.size() == 2) add(batch(own_, 1));
-  EXPECT_EQ(told.back(), "job state=returns");
+  Texts events;
+  const auto add = [&](const Texts& more) { events.insert(events.end(), more.begin(), more.end()); };
+  while (events.empty()) add(batch(own_, 1));
+  EXPECT_EQ(events, Texts{"job state=bypasses"});
+  while (events.size() == 1) add(batch(own_, 4));
+  EXPECT_EQ(events.back(), "job state=probed benefit=0.75");
+  while (events.size() == 2) add(batch(own_, 1));
+  EXPECT_EQ(events.back(), "job state=returns");
 }
 
 TEST_F(JobsOfANode, ItIsMeasuredAgainWhenOtherJobsBeginOrEnd) {
@@ -94,9 +94,9 @@ TEST_F(JobsOfANode, ItIsMeasuredAgainWhenOtherJobsBeginOrEnd) {
   jobs_.begin_epoch(own_);
   while (batch(own_, 1).empty()) {
   }
-  const Texts told = texts(jobs_.begin(other_));
-  ASSERT_FALSE(told.empty());
-  EXPECT_EQ(told.back(), "job state=returns") << "the probe under way is of no use any more";
+  const Texts events = texts(jobs_.begin(other_));
+  ASSERT_FALSE(events.empty());
+  EXPECT_EQ(events.back(), "job state=returns") << "the probe under way is of no use any more";
   EXPECT_EQ(batch(own_, 1), Texts());
 }
 

@@ -117,7 +117,7 @@ std::vector<Ids> requests_of(const std::function<void(PeerSource&)>& ask,
       context.wait(all);
       for (Pending wait; !source.is_idle();) {
         source.put_next(wait);
-        source.hear(context.wait(wait));
+        source.on_ended(context.wait(wait));
         const auto read = source.finish();
         ASSERT_TRUE(read);
         EXPECT_EQ(read->size, sample * std::ssize(read->ids));

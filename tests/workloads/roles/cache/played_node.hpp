@@ -26,7 +26,7 @@ inline std::string text_of(const Ids& ids) {
 }
 
 /// "read store 1 2" for what a batch waits for, "ahead store 3", "from-tier 4", "write 5", "instead store 6",
-/// "hurry 7", "in-tier 5", "remove 8", "ask 9", "tell 10", "send 0" with the number of the client.
+/// "hurry 7", "in-tier 5", "remove 8", "ask 9", "notify 10", "send 0" with the number of the client.
 struct ActionText {
   ReadPlaces places;
 
@@ -45,7 +45,7 @@ struct ActionText {
   std::string operator()(const NoteInTier& action) const { return "in-tier " + std::to_string(action.id); }
   std::string operator()(const RemoveFromTier& action) const { return "remove " + std::to_string(action.id); }
   std::string operator()(const AskDirectory& action) const { return "ask" + text_of(action.ids); }
-  std::string operator()(const TellDirectory& action) const { return "tell" + text_of(action.ids); }
+  std::string operator()(const NotifyDirectory& action) const { return "notify" + text_of(action.ids); }
   std::string operator()(const SendBatch& action) const {
     return "send " + std::to_string(action.batch.client);
   }
@@ -57,7 +57,7 @@ struct PlayedNode {
       : data(job.data()),
         served{.job = &job, .journal = &journal},
         places(places_of(job, index)),
-        jobs({&served, 1}, places.node, told_of_jobs(job)),
+        jobs({&served, 1}, places.node, job_events(job)),
         service(service_setting({&served, 1}, places, may_depart), jobs,
                 make_engine({&served, 1}, jobs.own().rank, places, 1)) {
     journal.keep_decisions = journal.keep_requests = true;
@@ -74,7 +74,8 @@ struct PlayedNode {
       if (auto* const read = std::get_if<BeginRead>(&action))
         reads[read->place].push_back(std::move(read->read));
       if (auto* const ask = std::get_if<AskDirectory>(&action)) to_directory.emplace_back(std::move(*ask));
-      if (auto* const tell = std::get_if<TellDirectory>(&action)) to_directory.emplace_back(std::move(*tell));
+      if (auto* const message = std::get_if<NotifyDirectory>(&action))
+        to_directory.emplace_back(std::move(*message));
       if (auto* const send = std::get_if<SendBatch>(&action)) sent.push_back(std::move(send->batch));
     }
     return text;
@@ -123,7 +124,7 @@ struct PlayedNode {
   CacheService service;
   std::map<std::size_t, std::deque<SampleRead>> reads = {};  ///< by place: they have not ended
   std::deque<NodeBatch> sent = {};
-  std::deque<std::variant<AskDirectory, TellDirectory>> to_directory = {};
+  std::deque<std::variant<AskDirectory, NotifyDirectory>> to_directory = {};
 };
 
 }  // namespace tandem::testing

@@ -106,7 +106,7 @@ class ServiceWorld {
         continue;
       }
       const std::size_t peer = place - node.own.places.first_peer();
-      if (!node.answered[peer].empty()) possible.emplace_back([&node, peer] { hear_peer(node, peer); });
+      if (!node.answered[peer].empty()) possible.emplace_back([&node, peer] { take_from_peer(node, peer); });
       std::size_t& asked = node.asked[peer];
       Node& other = peer_of(node, peer);
       if (asked < reads.size() && !other.own.service.must_wait(reads[asked].ids))
@@ -116,7 +116,7 @@ class ServiceWorld {
         });
     }
     if (!node.own.to_directory.empty()) possible.emplace_back([this, &node] { serve_directory(node); });
-    if (!node.from_directory.empty()) possible.emplace_back([this, &node] { hear_directory(node); });
+    if (!node.from_directory.empty()) possible.emplace_back([this, &node] { take_from_directory(node); });
   }
 
   void request(Node& node, std::size_t worker) {
@@ -171,7 +171,7 @@ class ServiceWorld {
       EXPECT_TRUE(std::ranges::equal(read.records[i], node.record(read.ids[i]))) << read.ids[i];
   }
 
-  static void hear_peer(Node& node, std::size_t peer) {
+  static void take_from_peer(Node& node, std::size_t peer) {
     SampleRead read = node.own.take(node.own.places.first_peer() + peer);
     const NodeBatch batch = std::move(node.answered[peer].front());
     node.answered[peer].pop_front();
@@ -206,7 +206,7 @@ class ServiceWorld {
       node.from_directory.push_back(std::move(answer));
       return;
     }
-    const auto& [ids, note] = std::get<TellDirectory>(message);
+    const auto& [ids, note] = std::get<NotifyDirectory>(message);
     if (const auto repair = protocol::as<protocol::Repair>(note.note())) {
       for (const SampleId id : ids) directory_.repair(id, repair->holder, repair->moment);
       return;
@@ -216,7 +216,7 @@ class ServiceWorld {
     for (std::size_t i = 0; i < ids.size(); ++i)
       i < published ? directory_.publish(ids[i], number) : directory_.withdraw(ids[i], number);
   }
-  void hear_directory(Node& node) {
+  void take_from_directory(Node& node) {
     const Answer answer = std::move(node.from_directory.front());
     node.from_directory.pop_front();
     const auto worker = node.own.service.directory().answer(answer.located, answer.locations, {});

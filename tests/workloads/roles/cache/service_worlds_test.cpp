@@ -197,7 +197,7 @@ TEST_F(WorldsOfServices, WithADirectoryEachSampleIsReadFromTheStoreOnce) {
   }
 }
 
-TEST_F(WorldsOfServices, TheDirectoryIsToldInFewMessages) {
+TEST_F(WorldsOfServices, TheDirectoryIsNotifiedInFewMessages) {
   const Job of = job({"", "lru", 3, 0, 1, 3, Peers::directory, 2, 5});
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE(seed);

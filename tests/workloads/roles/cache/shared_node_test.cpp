@@ -161,8 +161,8 @@ TEST_P(SharedCachesOf, RecordedDecisionsReplay) {
   serve(GetParam(), 3);
   EXPECT_TRUE(of_node(0).decisions.empty());
   const auto& data = jobs_[1].data();
-  const auto policy = make_cache_policy(jobs_[1].spec().experiment.data, jobs_[1].spec().experiment.seed,
-                                        data.manifest(), {.jobs = 2});
+  const auto policy = make_cache_policy(jobs_[1].chosen().cache, jobs_[1].spec().experiment.data,
+                                        jobs_[1].spec().experiment.seed, data.manifest(), {.jobs = 2});
   ASSERT_FALSE(of_node(1).decisions.empty());
   for (const DecisionRecord& record : of_node(1).decisions) {
     cache::Decisions decisions;

@@ -90,8 +90,8 @@ bool is_predictor_of(const std::vector<std::string>& features, const DeviceDocum
          std::ranges::equal(of.seen, features, {}, &SeenFeature::feature);
 }
 
-[[noreturn]] void fail_unknown(const StepPredictor& predictor, const std::string& needed,
-                               const std::string& remedy) {
+[[noreturn]] void refuse_unknown(const StepPredictor& predictor, const std::string& needed,
+                                 const std::string& remedy) {
   throw KeyError("physics.predictor",
                  fmt::format("a predictor that knows {}: {}, or use no predictor", needed, remedy),
                  "'" + predictor.file + "'");
@@ -103,8 +103,9 @@ const PredictorOfDevice& find_predictor(const StepPredictor& predictor, const st
   std::vector<std::string> known;
   for (const PredictorOfDevice& of : predictor.devices)
     known.push_back(of.device.empty() ? "one without a name" : of.device);
-  fail_unknown(predictor, fmt::format("device {} (it knows {})", device, fmt::join(known, ", ")),
-               "measure steps on that device, and name the column of devices in `tandem fit speed --device`");
+  refuse_unknown(
+      predictor, fmt::format("device {} (it knows {})", device, fmt::join(known, ", ")),
+      "measure steps on that device, and name the column of devices in `tandem fit speed --device`");
 }
 
 /// Of the model and batch, in the order of the predictor's features.
@@ -115,9 +116,9 @@ std::vector<double> values_of(const StepPredictor& predictor, int batch, const M
                            ? std::optional<double>(batch)
                            : feature_named(feature, model, predictor.counts_batch ? batch : 1.0);
     if (!value)
-      fail_unknown(predictor,
-                   fmt::format("the job's model by features of models, not by a column '{}'", feature),
-                   "fit columns that `tandem show MODEL --json` names");
+      refuse_unknown(predictor,
+                     fmt::format("the job's model by features of models, not by a column '{}'", feature),
+                     "fit columns that `tandem show MODEL --json` names");
     values.push_back(*value);
   }
   return values;
@@ -159,20 +160,20 @@ FittedStep predict_step(const StepPredictor& predictor, const std::string& devic
                         int batch, const ModelFeatures& model) {
   const PredictorOfDevice& of = find_predictor(predictor, device);
   if (of.precision != to_text(precision))
-    fail_unknown(predictor,
-                 fmt::format("{} on device {} (it knows {})", to_text(precision), device,
-                             of.precision.empty() ? "no precision" : of.precision),
-                 "measure steps in that precision, and state it in the table's column precision");
+    refuse_unknown(predictor,
+                   fmt::format("{} on device {} (it knows {})", to_text(precision), device,
+                               of.precision.empty() ? "no precision" : of.precision),
+                   "measure steps in that precision, and state it in the table's column precision");
   if (!of.batch || batch < of.batch->first || batch > of.batch->second)
-    fail_unknown(predictor,
-                 fmt::format("batch {} on device {} (it knows {})", batch, device,
-                             of.batch ? fmt::format("{:g} to {:g}", of.batch->first, of.batch->second)
-                                      : std::string("no batch")),
-                 "measure steps of that batch, and state it in the table's column batch");
+    refuse_unknown(predictor,
+                   fmt::format("batch {} on device {} (it knows {})", batch, device,
+                               of.batch ? fmt::format("{:g} to {:g}", of.batch->first, of.batch->second)
+                                        : std::string("no batch")),
+                   "measure steps of that batch, and state it in the table's column batch");
   const auto values = values_of(predictor, batch, model);
   if (const std::string outside = outside_text(predictor.features, of.predictor, values); !outside.empty())
-    fail_unknown(predictor, fmt::format("such a model on device {} ({})", device, outside),
-                 "measure larger and smaller models");
+    refuse_unknown(predictor, fmt::format("such a model on device {} ({})", device, outside),
+                   "measure larger and smaller models");
   const auto time = of.predictor.predict(values, confidence_of_steps);
   if (!(time.value > 0.0) || !std::isfinite(time.value))
     throw ConfigError(fmt::format("{}: expected a time above 0 on device {}, found {:g} s", predictor.file,

@@ -65,6 +65,20 @@ std::string sums_text(const std::vector<json>& physics) {
   return text;
 }
 
+/// One line for each device and predicted time.
+std::string fitted_text(const std::vector<json>& physics, const std::string& predictor) {
+  std::set<std::string> lines;
+  for (const json& one : physics)
+    for (const json& step : one.is_object() ? one.value("fitted_steps", json::array()) : json::array())
+      lines.insert(fmt::format("  fitted: one {}'s step {} ({} to {}, {}), by {}\n",
+                               step.at("device").get<std::string>(), ms_text(step.at("step_s")),
+                               ms_text(step.at("lower_s")), ms_text(step.at("upper_s")),
+                               share_text(step.at("confidence")), predictor));
+  std::string text;
+  for (const std::string& line : lines) text += line;
+  return text;
+}
+
 }  // namespace
 
 std::string ms_text(double seconds) { return fmt::format("{:.1f} ms", 1e3 * seconds); }
@@ -83,6 +97,8 @@ std::string origins_text(const JobOptions& job, const Experiment& experiment,
         assumed.empty() ? "" : ", but for what is assumed:");
     for (const auto& one : assumed) text += "  assumed: " + one + '\n';
     for (const auto& one : failed_checks_of(job.experiment_file)) text += "  less certain: " + one + '\n';
+  } else if (!experiment.physics.predictor.empty()) {
+    text += fitted_text(physics, experiment.physics.predictor);
   } else if (experiment.physics.profile.empty()) {
     text += "  assumed: computing, by the model's flops and the rates of `tandem list devices`\n";
   }

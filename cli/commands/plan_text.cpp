@@ -127,7 +127,8 @@ std::string assumptions_text(const Lattice& lattice, const Configuration& of) {
       experiment.workload.has_measured_times()
           ? "workload.measured_step on " + experiment.workload.measured_on +
                 ", scaled to other devices by the device catalogue"
-          : std::string("the device catalogue"));
+      : experiment.physics.predictor.empty() ? std::string("the device catalogue")
+                                             : "physics.predictor " + experiment.physics.predictor);
 }
 
 /// What servers compute with; empty: no server.

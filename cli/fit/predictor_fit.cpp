@@ -10,6 +10,7 @@
 #include "cli/fit/predictor_text.hpp"
 #include "cli/shared/output.hpp"
 #include "policies/estimates/group_folds.hpp"
+#include "workloads/cost/step_predictor.hpp"
 #include "workloads/files/whole_file.hpp"
 #include "workloads/records/format.hpp"
 
@@ -29,11 +30,7 @@ std::string refusal_of(const AskedRow& row, const std::vector<std::string>& feat
     for (const auto& [device, found] : evaluations) devices.push_back(device);
     return fmt::format("device {} was not measured, only {}", row.device, fmt::join(devices, ", "));
   }
-  const estimates::Predictor& predictor = known->second.predictor;
-  const auto outside = predictor.outside(row.features);
-  if (!outside) return "";
-  return fmt::format("{} is {:g}, but was {:g} to {:g} where it was measured", features[*outside],
-                     row.features[*outside], predictor.least[*outside], predictor.most[*outside]);
+  return outside_text(features, known->second.predictor, row.features);
 }
 
 /// Prints the times, and returns them as a document.
@@ -61,10 +58,15 @@ json answer(const PredictorFitOptions& options, const StepsTable& table, const E
 void fit_predictor(const PredictorFitOptions& options) {
   const StepsTable table = read_steps_table(options.table);
   Evaluations evaluations;
-  json document = {{"predictor", options.subject},   {"table", options.table.file},
-                   {"target", options.table.target}, {"unit", "s"},
-                   {"group", options.table.group},   {"features", table.features},
-                   {"notes", table.notes},           {"devices", json::array()}};
+  json document = {{"predictor", options.subject},
+                   {"table", options.table.file},
+                   {"target", options.table.target},
+                   {"unit", "s"},
+                   {"group", options.table.group},
+                   {"features", table.features},
+                   {"counts_batch", table.are_of_models},
+                   {"notes", table.notes},
+                   {"devices", json::array()}};
   fmt::print("{} of {}, in s{}, by {}; features: {}\n", options.table.target, options.table.file,
              is_rate(options.table.target) ? " per step (1 / rate)" : "", options.table.group,
              fmt::join(table.features, ", "));

@@ -7,6 +7,8 @@
 #include <optional>
 #include <set>
 
+#include "workloads/cost/step_predictor.hpp"
+#include "workloads/experiment/json_fields.hpp"
 #include "workloads/records/format.hpp"
 
 namespace tandem::cli {
@@ -60,18 +62,10 @@ json errors_document(const GroupErrors& errors) {
 
 json number_or_null(const std::optional<double>& value) { return value ? json(*value) : json(nullptr); }
 
-json form_document(const FittedForm& form) {
-  json terms = json::array();
-  for (const auto& term : form.terms)
-    if (term.coefficient != 0.0)
-      terms.push_back({{"powers", term.powers}, {"coefficient", term.coefficient}});
-  return {{"name", form.name},
-          {"logarithmic", form.is_logarithmic},
-          {"least", form.least},
-          {"span", form.span},
-          {"terms", terms},
-          {"floor_s", form.floor},
-          {"condition", form.condition}};
+/// Without terms that count for nothing.
+FittedForm counting_terms(FittedForm form) {
+  std::erase_if(form.terms, [](const auto& term) { return term.coefficient == 0.0; });
+  return form;
 }
 
 json score_document(const FormScore& score) {
@@ -140,7 +134,7 @@ json predictor_document(const std::vector<std::string>& features, const DeviceRe
                    {"within_runs", number_or_null(found.within_runs)},
                    {"between_runs", number_or_null(found.between_runs)},
                    {"most_confidence", found.predictor.most_confidence()},
-                   {"form", form_document(found.predictor.form)},
+                   {"form", write_fields(counting_terms(found.predictor.form))},
                    {"folds", json::array()}};
   if (rows.least_batch > 0.0) document["batch"] = {rows.least_batch, rows.most_batch};
   for (std::size_t i = 0; i < features.size(); ++i)
@@ -149,7 +143,7 @@ json predictor_document(const std::vector<std::string>& features, const DeviceRe
   for (const FormScore& score : found.scores) document["forms"].push_back(score_document(score));
   for (const auto& fold : found.predictor.folds)
     document["folds"].push_back(
-        {{"group", fold.group}, {"log_ratios", fold.log_ratios}, {"form", form_document(fold.form)}});
+        write_fields(estimates::FoldOfGroup{fold.group, counting_terms(fold.form), fold.log_ratios}));
   return document;
 }
 

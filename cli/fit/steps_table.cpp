@@ -74,13 +74,9 @@ class FeatureSource {
 
  private:
   static double value_of(const std::string& feature, const ModelFeatures& model, double batch) {
-    if (feature == "matrix_flops") return batch * model.matrix_flops.count();
-    if (feature == "elementwise_bytes") return batch * static_cast<double>(model.elementwise_bytes.count());
-    if (feature == "launches") return static_cast<double>(model.launches);
-    if (feature == "optimizer_bytes") return static_cast<double>(model.optimizer_bytes.count());
-    if (feature == "checkpoint_bytes") return static_cast<double>(model.checkpoint_bytes.count());
-    TANDEM_CHECK(feature == "tensors", feature);
-    return static_cast<double>(model.tensors);
+    const auto value = feature_named(feature, model, batch);
+    TANDEM_CHECK(value.has_value(), feature);
+    return *value;
   }
 
   const ModelFeatures& model_of(const CsvTable& table) {

@@ -119,6 +119,8 @@ RunInfo describe_simulation(const Job& job, const sim::JobRun& run, const Simula
   RunInfo info = describe_run(job, world_of(options));
   info.physics = run.physics;
   info.physics["fidelity"] = options.fidelity;
+  if (nlohmann::json steps = describe_fitted_steps(job); !steps.empty())
+    info.physics["fitted_steps"] = std::move(steps);
   info.warnings.insert(info.warnings.end(), run.warnings.begin(), run.warnings.end());
   info.repetition = options.repetition;
   info.ensemble = options.ensemble;

@@ -190,6 +190,7 @@ std::string origin_line(const RunInfo& info) {
   static const std::map<std::string, std::string> devices = {
       {"catalogue", "as fast as the platform and the device catalogue say"},
       {"calibrated", "as fast as calibrated"},
+      {"fitted", "as fast as physics.predictor says"},
       {"emulated", "emulated, as fast as the platform and the device catalogue say"},
       {"cpu", "real processors"},
       {"gpu", "real GPUs"}};

@@ -38,6 +38,27 @@ class FitPredictor : public ::testing::Test {
     EXPECT_EQ(result.exit_code, 0) << words << '\n' << result.output;
     return json::parse(result.output);
   }
+  /// 5 ms + flops / 1 T + bytes of values / 100 G + 20 us a launch.
+  static double step_s(const std::string& model, double batch) {
+    LearnerSetting setting;
+    setting.model = model;
+    setting.dataset = {.name = "cifar-10", .channels = 3, .height = 32, .width = 32, .classes = 10};
+    const ModelFeatures features = features_of(plan_model(setting));
+    return 5e-3 + batch * features.matrix_flops.count() / 1e12 +
+           batch * static_cast<double>(features.elementwise_bytes.count()) / 1e11 +
+           20e-6 * static_cast<double>(features.launches);
+  }
+  /// Models without columns of features; each row ends with the same cells.
+  void make_table_of_models(const std::string& more_columns = "", const std::string& more_cells = "") const {
+    std::string table = "model,batch,step_time" + more_columns + '\n';
+    for (const char* model :
+         {"resnet-cifar:blocks=2-2-2", "resnet-cifar:blocks=2-3-3", "resnet-cifar", "resnet-cifar:filters=16",
+          "resnet32", "shake-shake:hidden=16", "shake-shake:hidden=32:depth=14", "shake-shake:hidden=64"})
+      for (const int batch : {32, 128})
+        table += std::string(model) + ',' + std::to_string(batch) + ',' + json(step_s(model, batch)).dump() +
+                 more_cells + '\n';
+    line_.write("models.csv", table);
+  }
   CommandLine line_;
 };
 
@@ -74,25 +95,8 @@ TEST_F(FitPredictor, FindsTheLawOfEachDevice) {
   EXPECT_THAT(text.output, HasSubstr("runs on fresh machines differ is not known"));
 }
 
-/// 5 ms + flops / 1 T + bytes of values / 100 G + 20 us a launch, of models without columns of features.
 TEST_F(FitPredictor, KnowsTheFeaturesOfModels) {
-  const auto step_s = [](const std::string& model, double batch) {
-    LearnerSetting setting;
-    setting.model = model;
-    setting.dataset = {.name = "cifar-10", .channels = 3, .height = 32, .width = 32, .classes = 10};
-    const ModelFeatures features = features_of(plan_model(setting));
-    return 5e-3 + batch * features.matrix_flops.count() / 1e12 +
-           batch * static_cast<double>(features.elementwise_bytes.count()) / 1e11 +
-           20e-6 * static_cast<double>(features.launches);
-  };
-  std::string table = "model,batch,step_time\n";
-  for (const char* model :
-       {"resnet-cifar:blocks=2-2-2", "resnet-cifar:blocks=2-3-3", "resnet-cifar", "resnet-cifar:filters=16",
-        "resnet32", "shake-shake:hidden=16", "shake-shake:hidden=32:depth=14", "shake-shake:hidden=64"})
-    for (const int batch : {32, 128})
-      table +=
-          std::string(model) + ',' + std::to_string(batch) + ',' + json(step_s(model, batch)).dump() + '\n';
-  line_.write("models.csv", table);
+  make_table_of_models();
   line_.write("ask.csv", "model,batch\nresnet-cifar:blocks=3-4-3,64\nresnet-cifar:blocks=90-90-90,64\n");
   const json found = fit("speed models.csv --target step_time --group model --ask ask.csv");
   EXPECT_EQ(found.at("features"), json({"matrix_flops", "elementwise_bytes", "launches", "optimizer_bytes"}));
@@ -101,6 +105,53 @@ TEST_F(FitPredictor, KnowsTheFeaturesOfModels) {
   const double expected = step_s("resnet-cifar:blocks=3-4-3", 64);
   EXPECT_NEAR(found.at("asked")[0].at("value_s").get<double>(), expected, 1e-5 * expected);
   EXPECT_TRUE(found.at("asked")[1].contains("refused"));
+}
+
+/// One worker alone: a round is a step, with its update and without messages. Loading adds microseconds.
+TEST_F(FitPredictor, SimulationsTakeIt) {
+  constexpr int rounds = 5;
+  constexpr const char* model = "resnet-cifar:blocks=3-4-3";
+  make_table_of_models(",gpu,precision", ",t4,fp32");
+  fit("speed models.csv --target step_time --group model --device gpu --out speed.json");
+  ASSERT_EQ(line_.tandem("init job --gpus t4:1 --model resnet32").exit_code, 0);
+  const auto simulate = [&](const std::string& more) {
+    return line_.tandem(
+        "simulate job.yaml --set stop.rounds=5 --set sync.over=all-reduce --set "
+        "placement.servers=[] --set physics.predictor=speed.json --out out --force "
+        "--set placement.workers=[site-1-t4-1] --set workload.batch=64 " +
+        more);
+  };
+  const auto simulated = simulate(std::string("--set workload.model=") + model);
+  ASSERT_EQ(simulated.exit_code, 0) << simulated.output;
+  EXPECT_THAT(simulated.output, HasSubstr("1 x t4 (step of 64 samples"));
+  EXPECT_THAT(simulated.output, HasSubstr(" ms, fitted ("));
+  EXPECT_THAT(simulated.output, HasSubstr("devices: as fast as physics.predictor says"));
+  const double expected = rounds * step_s(model, 64);
+  const json summary = json::parse(std::ifstream(line_.folder() / "out/summary.json"));
+  EXPECT_NEAR(summary.at("makespan_s").get<double>(), expected, 2e-3 * expected);
+  const json run = json::parse(std::ifstream(line_.folder() / "out/run.json"));
+  EXPECT_EQ(run.at("devices"), "fitted");
+  const json& step = run.at("physics").at("fitted_steps").at(0);
+  EXPECT_EQ(step.at("device"), "t4");
+  EXPECT_NEAR(step.at("step_s").get<double>(), step_s(model, 64), 1e-5 * step_s(model, 64));
+  EXPECT_LE(step.at("lower_s").get<double>(), step.at("step_s").get<double>() * (1 + 1e-3));
+  EXPECT_GE(step.at("upper_s").get<double>(), step.at("step_s").get<double>() * (1 - 1e-3));
+
+  const auto refuses = [&](const std::string& more, const std::string& part) {
+    const auto result = simulate(more);
+    EXPECT_EQ(result.exit_code, 2) << result.output;
+    EXPECT_THAT(result.output, HasSubstr(part));
+  };
+  refuses("--set workload.batch=256",
+          "key 'physics.predictor': expected a predictor that knows batch 256 on device t4 (it knows 32 to "
+          "128)");
+  refuses("--set workload.precision=fp16", "knows fp16 on device t4 (it knows fp32)");
+  refuses("--set workload.model=resnet-cifar:blocks=90-90-90", "knows such a model on device t4 (");
+  refuses("--set workload.model=synthetic", "expected a model of `tandem list model`, whose features");
+  refuses("--set workload.measured_step=50ms", "because the time of a step is given");
+  refuses("--set placement.workers=[site-1-t4-1,server]", "knows device epyc-7742 (it knows t4)");
+  line_.write("speed.json", "{\"predictor\": \"speed\"}");
+  refuses("", "speed.json: ");
 }
 
 TEST_F(FitPredictor, OfCheckpointsIsTheSame) {

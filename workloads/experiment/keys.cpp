@@ -600,6 +600,10 @@ std::vector<ExperimentKey> physics_keys() {
        Shared::by_all_jobs},
       {KEY(physics.profile), file(), "calibration profile, a file made by `tandem calibrate`; empty: none",
        Shared::by_all_jobs},
+      {KEY(physics.predictor), file(),
+       "predictor of step times, a file made by `tandem fit speed`: steps take the time that it says for the "
+       "model, the batch and the device of each worker. Models, batches, devices and precisions that it does "
+       "not know are refused. Not besides measured times of the model; empty: none"},
       {KEY(physics.all_reduce),
        {},
        "how a library's all-reduce (sync.collective native) sums where no calibration says how long it takes "

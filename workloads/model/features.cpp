@@ -88,4 +88,17 @@ ModelFeatures features_of(const ModelPlan& plan) {
   return features;
 }
 
+std::optional<double> feature_named(const std::string& name, const ModelFeatures& model, double samples) {
+  const auto number = [](auto value) { return static_cast<double>(value); };
+  if (name == "matrix_flops") return samples * model.matrix_flops.count();
+  if (name == "matrix_bytes") return samples * number(model.matrix_bytes.count());
+  if (name == "elementwise_bytes") return samples * number(model.elementwise_bytes.count());
+  if (name == "launches") return number(model.launches);
+  if (name == "optimizer_bytes") return number(model.optimizer_bytes.count());
+  if (name == "parameters") return number(model.parameters);
+  if (name == "tensors") return number(model.tensors);
+  if (name == "checkpoint_bytes") return number(model.checkpoint_bytes.count());
+  return std::nullopt;
+}
+
 }  // namespace tandem

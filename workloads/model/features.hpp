@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,5 +46,9 @@ const char* to_text(LayerKind kind);
 /// parameters once, and is one launch. Other layers have a forward and a backward pass, a normalisation twice
 /// as many passes over its values; each pass reads the inputs and writes the outputs.
 ModelFeatures features_of(const ModelPlan& plan);
+
+/// A feature by its name in `tandem show MODEL --json`; what is per sample, of so many samples. None: there
+/// is no such feature.
+std::optional<double> feature_named(const std::string& name, const ModelFeatures& model, double samples);
 
 }  // namespace tandem

@@ -64,8 +64,8 @@ struct RunInfo {
   std::vector<std::string> roles;        ///< by rank: "worker", "server", ...
   std::vector<std::string> hosts;        ///< by rank
   std::optional<NetworkOrigin> network;  ///< none: not known
-  /// Where the time of work comes from, or what computed: "catalogue" | "calibrated" (simulations),
-  /// "emulated" | "cpu" | "gpu" (measurements). Empty: not known.
+  /// Where the time of work comes from, or what computed: "catalogue" | "calibrated" | "fitted"
+  /// (simulations), "emulated" | "cpu" | "gpu" (measurements). Empty: not known.
   std::string devices;
   nlohmann::json physics;     ///< effective network model and flags of the simulation, or the real network
   nlohmann::json all_reduce;  ///< how workers all-reduce, with a "summary" in words; null over a server

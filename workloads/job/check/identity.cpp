@@ -51,6 +51,8 @@ JobIdentity identity_of(const Job& job) {
   };
   if (is_script(workload.model)) add_file("the model's file", workload.model);
   identity.emplace_back("the parameters of model '" + job.model().name + "'", digest_of_layout(job.model()));
+  if (const std::string& predictor = job.spec().experiment.physics.predictor; !predictor.empty())
+    add_file("the predictor of steps", predictor);
   // Modelled mathematics takes the sizes of the files where a machine has them.
   const DatasetInfo& info = job.data().info();
   identity.emplace_back("the samples of data set '" + info.name + "'",

@@ -75,8 +75,9 @@ std::string time_text(Seconds time) {
                            : fmt::format("{:.4g} s", time.count());
 }
 
-/// Its times are those that the user measured.
+/// Its times are those that the user measured, or fitted to such.
 bool is_measured_device(const Job& job, const platforms::Device& device) {
+  if (job.devices().fitted_step(device.name) != nullptr) return true;
   const MeasuredPasses* const measured = job.devices().measured();
   const Precision precision = job.spec().experiment.workload.precision;
   return measured != nullptr && device.name == measured->device.name &&
@@ -98,8 +99,20 @@ std::string measured_text(const Job& job, Rank rank) {
                      is_same ? "measured" : "scaled from " + measured.device.name + ": not measured");
 }
 
+/// "step of 64 samples 57 ms, fitted (54 ms to 60 ms)": with its interval.
+std::string fitted_text(const Job& job, const FittedStep& step) {
+  return fmt::format("step of {} samples {}, fitted ({} to {})", job.spec().experiment.workload.batch,
+                     time_text(step.value), time_text(step.lower), time_text(step.upper));
+}
+
+std::string device_text(const Job& job, const platforms::Device& device, Rank rank) {
+  if (const FittedStep* step = job.devices().fitted_step(device.name)) return fitted_text(job, *step);
+  if (job.devices().measured() != nullptr) return measured_text(job, rank);
+  return speed_text(device, job.spec().experiment.workload.precision);
+}
+
 /// "2 x a100 (7.8 Tflop/s in fp32), 6 x t4 (3.24 Tflop/s in fp32)": each device with its sustained rate, or
-/// with the time that follows from a measured one.
+/// with the time that was measured, or follows from that.
 std::string devices_line(const Job& job) {
   std::vector<std::pair<const platforms::Device*, int>> devices;
   std::vector<Rank> ranks;  // the first one with each
@@ -119,9 +132,7 @@ std::string devices_line(const Job& job) {
   std::string line;
   for (std::size_t i = 0; i < std::min(devices.size(), most); ++i)
     line += fmt::format("{}{} x {} ({})", i == 0 ? "" : ", ", devices[i].second, devices[i].first->name,
-                        job.devices().measured() != nullptr
-                            ? measured_text(job, ranks[i])
-                            : speed_text(*devices[i].first, job.spec().experiment.workload.precision));
+                        device_text(job, *devices[i].first, ranks[i]));
   if (devices.size() > most) line += fmt::format(" and {} more kinds", devices.size() - most);
   return "devices of the workers: " + line;
 }

@@ -12,8 +12,8 @@
 #include "workloads/job/check/memory_estimate.hpp"
 #include "workloads/job/check/shard_shares.hpp"
 #include "workloads/job/plan/commit_machines.hpp"
-#include "workloads/job/plan/workers_of_generation.hpp"
 #include "workloads/job/plan/slot_machines.hpp"
+#include "workloads/job/plan/workers_of_generation.hpp"
 #include "workloads/job/plan/zones.hpp"
 
 namespace tandem {
@@ -90,7 +90,9 @@ RunInfo describe_run(const Job& job, const std::string& world) {
   info.profile = info.experiment.physics.profile;
   if (world != "measured") {
     info.network = simulated_network(job);
-    info.devices = job.devices().are_calibrated() ? "calibrated" : "catalogue";
+    info.devices = job.devices().are_calibrated()              ? "calibrated"
+                   : info.experiment.physics.predictor.empty() ? "catalogue"
+                                                               : "fitted";
   }
   if (const auto* plan = job.exchange().all_reduce()) {
     info.all_reduce = to_json(*plan);
@@ -128,6 +130,20 @@ RunInfo describe_run(const Job& job, const std::string& world) {
   info.question = question_of(whole ? *whole : job);
   info.warnings = warnings_of(whole ? *whole : job);
   return info;
+}
+
+nlohmann::json describe_fitted_steps(const Job& job) {
+  std::set<std::string> devices;
+  for (const Rank worker : job.roster().workers()) devices.insert(job.devices().host_of(worker).device.name);
+  auto steps = nlohmann::json::array();
+  for (const std::string& device : devices)
+    if (const FittedStep* step = job.devices().fitted_step(device))
+      steps.push_back({{"device", device},
+                       {"step_s", step->value.count()},
+                       {"lower_s", step->lower.count()},
+                       {"upper_s", step->upper.count()},
+                       {"confidence", step->confidence}});
+  return steps;
 }
 
 }  // namespace tandem

@@ -12,4 +12,7 @@ namespace tandem {
 /// `world`: "simulated" | "smpi" | "measured".
 RunInfo describe_run(const Job& job, const std::string& world);
 
+/// The step of each device of a worker by physics.predictor, with its interval; empty: no predictor.
+nlohmann::json describe_fitted_steps(const Job& job);
+
 }  // namespace tandem

@@ -256,12 +256,13 @@ class Placer {
     }
   }
 
-  /// A profile holds times of the precision in which it was measured. Real mathematics uses the precision of
-  /// the experiment. If its devices are emulated with another one, the job has a warning.
+  /// A profile and a predictor hold times of the precision in which they were measured. Real mathematics uses
+  /// the precision of the experiment. If its devices are emulated with another one, the job has a warning.
   void check_precision() const {
     const auto& workload = experiment_.workload;
     const bool is_measured =
-        experiment_.run.devices == DeviceSpeed::native && !experiment_.physics.profile.empty();
+        (experiment_.run.devices == DeviceSpeed::native && !experiment_.physics.profile.empty()) ||
+        !experiment_.physics.predictor.empty();
     if (workload.math == Math::real || is_measured) return;
     const auto slots = all_slots();
     if (slots.empty()) return;

@@ -12,6 +12,8 @@
 #include "workloads/experiment/key_error.hpp"
 #include "workloads/experiment/measured_buckets.hpp"
 #include "workloads/job/placement/disk_properties.hpp"
+#include "workloads/model/catalog.hpp"
+#include "workloads/model/plan.hpp"
 
 namespace tandem {
 namespace {
@@ -117,26 +119,57 @@ MeasuredPasses measured_passes(const Experiment::Workload& workload, const Model
   return measured;
 }
 
-/// Two measurements of the same: the profile's, and the user's.
+/// Both passes and the update take together as long as fitted, in the proportion of the device's own figures.
+MeasuredPasses fitted_passes(const std::shared_ptr<const PricedModel>& estimated,
+                             const platforms::Device& device, int batch, Seconds step) {
+  const CostModel costs(estimated, device);
+  const Seconds forward = costs.price({.kind = Work::Kind::forward, .samples = batch});
+  const Seconds backward = costs.price({.kind = Work::Kind::backward, .samples = batch});
+  const Seconds update = costs.price({.kind = Work::Kind::update, .bytes = estimated->model().bytes()});
+  const double factor = step / (forward + backward + update);
+  return {.forward = forward * factor,
+          .backward = backward * factor,
+          .samples = batch,
+          .device = device,
+          .update = update * factor};
+}
+
+/// Errors: KeyError for a model that the program does not plan.
+ModelFeatures features_for_predictor(const LearnerSetting& learner) {
+  if (learner.model == "synthetic" || is_script(learner.model))
+    throw KeyError("workload.model", "a model of `tandem list model`, whose features physics.predictor needs",
+                   "'" + learner.model + "'");
+  return features_of(plan_model(learner));
+}
+
+/// Two sources of the same: the profile, the predictor, and what the user measured.
 void refuse_two_measurements(const PricedModel& priced, const Experiment& experiment) {
-  if (priced.measured() == nullptr || priced.profile() == nullptr) return;
+  const std::string& predictor = experiment.physics.predictor;
+  if (priced.measured() != nullptr && !predictor.empty())
+    throw KeyError("physics.predictor",
+                   "nothing, because the time of a step is given (workload.measured_step), or no such time",
+                   "'" + predictor + "'");
+  const bool is_given = priced.measured() != nullptr || !predictor.empty();
+  if (!is_given || priced.profile() == nullptr) return;
   const std::string& name = priced.subject(Work::Kind::forward);
   const bool has_model = std::ranges::any_of(priced.profile()->compute, [&](const auto& entry) {
     return entry.model == name && (entry.kind == Work::Kind::forward || entry.kind == Work::Kind::backward);
   });
   if (!has_model) return;
+  const std::string expected =
+      "nothing, because the profile (physics.profile) has measured times of model '" + name +
+      "', or no profile";
+  if (!predictor.empty()) throw KeyError("physics.predictor", expected, "'" + predictor + "'");
   const bool has_step = experiment.workload.measured_step > Seconds(0);
   throw KeyError(
-      has_step ? "workload.measured_step" : "workload.measured_forward",
-      "nothing, because the profile (physics.profile) has measured times of model '" + name +
-          "', or no profile",
+      has_step ? "workload.measured_step" : "workload.measured_forward", expected,
       to_text(has_step ? experiment.workload.measured_step : experiment.workload.measured_forward));
 }
 
 }  // namespace
 
-DevicePlan::DevicePlan(const JobSpec& spec, const Roster& roster,
-                       std::shared_ptr<const ModelDescription> model, const ExchangePlan& exchange)
+DevicePlan::DevicePlan(const JobSpec& spec, const Roster& roster, const ReplicaPlan& replica,
+                       const ExchangePlan& exchange)
     : spec_(spec),
       roster_(roster),
       are_native_(spec.experiment.run.devices == DeviceSpeed::native),
@@ -157,16 +190,40 @@ DevicePlan::DevicePlan(const JobSpec& spec, const Roster& roster,
     // No rank writes past the page cache.
     measured_writes_ = profile_->disk(false);
   }
+  const auto& model = replica.description;
   std::string name = measured_name(model->name, spec.experiment);
   std::optional<MeasuredPasses> measured;
   if (spec.experiment.workload.has_measured_times())
     measured = measured_passes(spec.experiment.workload, *model, host_of(roster.first_worker()).device);
   // A profile was measured on real devices; emulated ones take as long as the platform says.
-  prices_ = std::make_shared<PricedModel>(std::move(model), std::move(name), compression_cost(exchange),
-                                          are_native_ && is_measured ? profile_ : nullptr,
-                                          spec.experiment.workload.precision,
-                                          decoding_threads(spec.experiment), std::move(measured));
+  prices_ = std::make_shared<PricedModel>(
+      model, std::move(name), compression_cost(exchange), are_native_ && is_measured ? profile_ : nullptr,
+      spec.experiment.workload.precision, decoding_threads(spec.experiment), std::move(measured));
   refuse_two_measurements(*prices_, spec.experiment);
+  if (!spec.experiment.physics.predictor.empty()) fit_steps(replica);
+}
+
+void DevicePlan::fit_steps(const ReplicaPlan& replica) {
+  const auto& workload = spec_.experiment.workload;
+  const StepPredictor predictor = load_step_predictor(spec_.experiment.physics.predictor);
+  const ModelFeatures features = features_for_predictor(replica.learner);
+  const auto add = [&](const platforms::Device& device) {
+    if (fitted_.contains(device.name)) return;
+    const FittedStep step =
+        predict_step(predictor, device.name, workload.precision, workload.batch, features);
+    auto prices = std::make_shared<PricedModel>(
+        replica.description, prices_->measured_name(), prices_->compression(),
+        prices_->profile() == nullptr ? nullptr : profile_, workload.precision,
+        decoding_threads(spec_.experiment), fitted_passes(prices_, device, workload.batch, step.value));
+    fitted_.emplace(device.name, FittedDevice{step, std::move(prices)});
+  };
+  for (const Rank rank : roster_.workers()) add(host_of(rank).device);
+  for (const std::string& host : spec_.experiment.placement.spares) add(spec_.platform.host(host).device);
+}
+
+const FittedStep* DevicePlan::fitted_step(const std::string& device) const {
+  const auto found = fitted_.find(device);
+  return found == fitted_.end() ? nullptr : &found->second.step;
 }
 
 const platforms::Host& DevicePlan::host_of(Rank rank) const {
@@ -234,7 +291,8 @@ const ServerCost* DevicePlan::server_cost(Rank rank) const {
 CostModel DevicePlan::cost_model(Rank rank) const {
   const platforms::Host& host = host_of(rank);
   const ServerCost* const server = server_cost(rank);
-  return {prices_, host.device, host.name, kind_of(rank),
+  const auto fitted = fitted_.find(host.device.name);
+  return {fitted == fitted_.end() ? prices_ : fitted->second.prices, host.device, host.name, kind_of(rank),
           server == nullptr ? std::nullopt : std::optional(*server)};
 }
 

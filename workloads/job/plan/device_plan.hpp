@@ -12,19 +12,21 @@
 #include "workloads/cost/cost_model.hpp"
 #include "workloads/cost/disk_queue.hpp"
 #include "workloads/cost/profile.hpp"
+#include "workloads/cost/step_predictor.hpp"
 #include "workloads/job/placement/roster.hpp"
 #include "workloads/job/plan/exchange_plan.hpp"
 #include "workloads/job/plan/job_spec.hpp"
+#include "workloads/job/plan/replica_plan.hpp"
 
 namespace tandem {
 
 class DevicePlan {
  public:
-  /// Loads the profile, if the experiment names one. `spec` and `roster` must outlive it.
-  /// Errors: ConfigError for a profile that cannot be read, for bad properties of a disk, for a host's answer
-  /// time that is none, and for bad costs of a server of a host with a rank; KeyError for measured times
-  /// besides those of the profile.
-  DevicePlan(const JobSpec& spec, const Roster& roster, std::shared_ptr<const ModelDescription> model,
+  /// Loads the profile and the predictor, if the experiment names them. `spec` and `roster` must outlive it.
+  /// Errors: ConfigError for files of these that cannot be read, for bad properties of a disk, for a host's
+  /// answer time that is none, and for bad costs of a server of a host with a rank; KeyError for two sources
+  /// of the times of a step, and for steps that the predictor does not know.
+  DevicePlan(const JobSpec& spec, const Roster& roster, const ReplicaPlan& replica,
              const ExchangePlan& exchange);
 
   static constexpr const char* processor_kind = "processor";
@@ -66,6 +68,8 @@ class DevicePlan {
 
   /// The times that the user measured (workload.measured_step); null: none.
   const MeasuredPasses* measured() const { return prices_->measured(); }
+  /// A step on devices of that name, by physics.predictor; null: without one, and for devices of no worker.
+  const FittedStep* fitted_step(const std::string& device) const;
   const Profile* profile() const { return profile_.get(); }  ///< null without one
   /// Coefficient of variation of the computing times of the rank's device.
   double spread_of(Rank rank) const;
@@ -76,6 +80,12 @@ class DevicePlan {
   CostModel cost_model(Rank rank) const;
 
  private:
+  struct FittedDevice {
+    FittedStep step;
+    std::shared_ptr<const PricedModel> prices;
+  };
+  void fit_steps(const ReplicaPlan& replica);
+
   const JobSpec& spec_;
   const Roster& roster_;
   bool are_native_;
@@ -83,7 +93,8 @@ class DevicePlan {
   const Profile::DiskEntry* measured_disk_ = nullptr;    ///< of the profile
   const Profile::DiskEntry* measured_writes_ = nullptr;  ///< of the profile
   std::shared_ptr<const PricedModel> prices_;
-  std::vector<const platforms::Host*> hosts_;  ///< by rank; null: the platform has none of that name
+  std::map<std::string, FittedDevice> fitted_;  ///< by device of workers; empty: no predictor
+  std::vector<const platforms::Host*> hosts_;   ///< by rank; null: the platform has none of that name
   std::vector<std::vector<DiskService>> disk_services_;  ///< by rank, by disk of its host
   std::map<Rank, ServerCost> server_costs_;  ///< of servers whose hosts state them, and the directory
 };

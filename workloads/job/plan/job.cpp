@@ -53,7 +53,7 @@ Job::Parts::Parts(JobSpec given)
       replica(plan_replica(spec.experiment, data.info(), data.needs_losses())),
       exchange(spec.experiment, chosen, replica.description, data.info().train_samples,
                static_cast<int>(roster.workers().size()), static_cast<int>(roster.servers().size())),
-      devices(spec, roster, replica.description, exchange),
+      devices(spec, roster, replica, exchange),
       checkpoints(plan_checkpoints(spec, chosen, roster, exchange)),
       stop(spec.experiment.stop, data.info().train_samples,
            data.has_lists() && !roster.steward() && !takes_uneven_samples(spec.experiment, exchange)) {}

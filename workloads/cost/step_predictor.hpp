@@ -1,0 +1,80 @@
+// Predictors of step times, which `tandem fit speed` writes: what a file knows, and how long a step of a
+// model takes by it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "policies/estimates/group_folds.hpp"
+#include "policies/vocabulary/choices.hpp"
+#include "policies/vocabulary/units.hpp"
+#include "workloads/experiment/field_kinds.hpp"
+#include "workloads/model/features.hpp"
+
+namespace tandem {
+
+struct PredictorOfDevice {
+  std::string device;                              ///< empty: not known
+  std::string precision;                           ///< empty: not known
+  std::optional<std::pair<double, double>> batch;  ///< least and most; none: not known
+  estimates::Predictor predictor;
+};
+
+struct StepPredictor {
+  std::string file;
+  std::vector<std::string> features;  ///< as `tandem show MODEL --json` names them, or "batch"
+  bool counts_batch = false;          ///< features are those of a whole batch, not of one sample
+  std::vector<PredictorOfDevice> devices;
+};
+
+/// A step of the whole batch: both passes and the optimiser.
+struct FittedStep {
+  Seconds value, lower, upper;  ///< the interval is jackknife+
+  double confidence;            ///< of the interval; see estimates::Predictor::predict
+};
+
+/// Errors: ConfigError with file and key for a file that `tandem fit speed` did not write.
+StepPredictor load_step_predictor(const std::string& file);
+
+/// Errors: KeyError of physics.predictor for a device, a precision, a batch or features that were not
+/// measured.
+FittedStep predict_step(const StepPredictor& predictor, const std::string& device, Precision precision,
+                        int batch, const ModelFeatures& model);
+
+/// "launches is 12, but was 20 to 300 where it was measured"; empty: all features are inside.
+std::string outside_text(const std::vector<std::string>& features, const estimates::Predictor& predictor,
+                         const std::vector<double>& values);
+
+template <>
+struct Fields<estimates::FormTerm> {
+  static void visit(auto& term, auto&& field) {
+    field("powers", term.powers);
+    field("coefficient", term.coefficient);
+  }
+};
+
+template <>
+struct Fields<estimates::FittedForm> {
+  static void visit(auto& form, auto&& field) {
+    field("name", form.name);
+    field("logarithmic", form.is_logarithmic);
+    field("least", form.least);
+    field("span", form.span);
+    field("terms", form.terms);
+    field("floor_s", form.floor);
+    field("condition", form.condition);
+  }
+};
+
+template <>
+struct Fields<estimates::FoldOfGroup> {
+  static void visit(auto& fold, auto&& field) {
+    field("group", fold.group);
+    field("log_ratios", fold.log_ratios);
+    field("form", fold.form);
+  }
+};
+
+}  // namespace tandem

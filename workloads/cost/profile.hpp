@@ -77,9 +77,9 @@ struct Profile {
   /// One-way time of a message, per size, from round trips; and how long the send call keeps the rank busy:
   /// the overhead of LogP (Culler et al., PPoPP 1993), which is part of the one-way time.
   struct MessageEntry {
-    std::int64_t bytes;
-    double median_s;
-    double spread;
+    std::int64_t bytes = 0;
+    double median_s = 0.0;
+    double spread = 0.0;
     std::vector<double> raw_s;
     double send_s = 0.0;  ///< median
     std::vector<double> send_raw_s = {};

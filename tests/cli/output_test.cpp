@@ -49,7 +49,7 @@ TEST_F(Output, JsonIsOneObjectOnStandardOutput) {
   EXPECT_EQ(document("show " + testing::source_folder() + "/platforms/mixed_lab.xml").at("hosts").size(), 7U);
   EXPECT_EQ(document("list sync").at("sync").at(0).at("name"), "sequential");
   EXPECT_TRUE(document("list sync bsp").at("sync").at(0).contains("membership"));
-  EXPECT_EQ(document("list").size(), 16U);
+  EXPECT_EQ(document("list").size(), 17U);
   EXPECT_TRUE(document("calibrate " + experiment_ + " --print-command --out p.json").contains("command"));
   EXPECT_TRUE(document("clean --dry-run").contains("left"));
   EXPECT_EQ(document("init job2").at("experiment"), "job2.yaml");

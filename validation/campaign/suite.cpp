@@ -15,6 +15,7 @@
 #include "workloads/experiment/tensor_list.hpp"
 #include "workloads/experiment/yaml.hpp"
 #include "workloads/job/check/experiment_file.hpp"
+#include "workloads/job/check/job_assembly.hpp"
 
 namespace tandem::validation {
 namespace {
@@ -131,8 +132,18 @@ void check_job(const Choice& setting, const std::string& file) {
 
 std::vector<SuiteJob> jobs_of(const LocatedExperiment& located) {
   std::vector<SuiteJob> jobs;
-  for (const auto& job : located.jobs) jobs.push_back({job.name, job.start, job.experiment});
+  for (const auto& job : located.jobs) {
+    jobs.push_back({job.name, job.start, job.experiment});
+    choose_loaders(jobs.back().experiment, job.locate);
+  }
   return jobs;
+}
+
+/// Its keys, so that a default that depends on other keys does not look like a value that was given.
+void fill(SuiteConfiguration& configuration, const LocatedExperiment& located) {
+  configuration.experiment = located.experiment;
+  if (located.jobs.empty()) choose_loaders(configuration.experiment, located.locate);
+  configuration.jobs = jobs_of(located);
 }
 
 class Expansion {
@@ -245,7 +256,7 @@ class Expansion {
     const LocatedExperiment located = load(file, settings);
     const Experiment& base = located.experiment;
     note_unknown_variants(base);
-    if (base.variants.empty()) return add(file, base, jobs_of(located), settings, "");
+    if (base.variants.empty()) return add(file, located, settings, "");
     std::vector<std::string> variants;
     for (const auto& [name, keys] : base.variants) variants.push_back(name);
     std::ranges::sort(variants, precedes_naturally);
@@ -257,12 +268,7 @@ class Expansion {
           if (path == choice.key || path.starts_with(choice.key + '.') || choice.key.starts_with(path + '.'))
             fail(choice.place, choice.key, "a key that no variant overrides",
                  "one that variant '" + variant + "' of " + file + " overrides");
-      if (located.jobs.empty()) {
-        add(file, apply_variant(base, variant), {}, settings, variant);
-      } else {
-        const LocatedExperiment changed = load(file, settings, variant);
-        add(file, changed.experiment, jobs_of(changed), settings, variant);
-      }
+      add(file, load(file, settings, variant), settings, variant);
     }
   }
 
@@ -315,15 +321,14 @@ class Expansion {
     configuration.folder = configuration.name;
   }
 
-  void add(const std::string& file, const Experiment& experiment, std::vector<SuiteJob> jobs,
-           const std::vector<Choice>& settings, const std::string& variant) {
+  void add(const std::string& file, const LocatedExperiment& located, const std::vector<Choice>& settings,
+           const std::string& variant) {
     SuiteConfiguration configuration;
     configuration.calibration = is_calibration(variant);
     configuration.experiment_file = file;
     configuration.variant = variant;
     for (const auto& setting : settings) configuration.settings.push_back(setting.key + "=" + setting.text);
-    configuration.experiment = experiment;
-    configuration.jobs = std::move(jobs);
+    fill(configuration, located);
     name(configuration, variant);
     check_alone(configuration);
     suite_.configurations.push_back(std::move(configuration));
@@ -439,13 +444,7 @@ Suite suite_of_experiment(const std::string& path, const std::vector<std::string
   if (variants.empty()) variants.emplace_back();
   for (const auto& name : variants) {
     SuiteConfiguration configuration;
-    if (located.jobs.empty()) {
-      configuration.experiment = name.empty() ? base : apply_variant(base, name);
-    } else {
-      const LocatedExperiment chosen = name.empty() ? located : load_located(path, overrides, name);
-      configuration.experiment = chosen.experiment;
-      configuration.jobs = jobs_of(chosen);
-    }
+    fill(configuration, name.empty() ? located : load_located(path, overrides, name));
     configuration.name = configuration.algorithm = name.empty() ? base.name : name;
     configuration.group = base.name;
     configuration.folder = name.empty() ? "job" : name;

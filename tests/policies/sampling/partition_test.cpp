@@ -102,6 +102,24 @@ TEST(ByClassSplit, GivesSixWorkersTheClassesOfThePublishedSplit) {
   EXPECT_EQ(classes_of(2), (std::map<int, int>{{3, 4000}, {4, 6000}}));
 }
 
+/// Ten classes of 120 samples for twelve workers: no worker is without samples, and no class has only one
+/// worker.
+TEST(ByClassSplit, CutsClassesAmongMoreWorkers) {
+  std::vector<std::uint16_t> labels(1200);
+  for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = static_cast<std::uint16_t>(i % 10);
+  const auto shards = deal("by-class", 1200, labels, 12, 1);
+  std::map<int, int> workers_of_class;
+  for (const auto& shard : shards) {
+    std::map<int, int> counts;
+    for (const SampleId id : shard) ++counts[labels[static_cast<std::size_t>(id)]];
+    EXPECT_EQ(shard.size(), 100U);
+    EXPECT_LE(counts.size(), 2U);
+    for (const auto& [label, count] : counts) ++workers_of_class[label];
+  }
+  EXPECT_EQ(shards.size(), 12U);
+  for (const auto& [label, workers] : workers_of_class) EXPECT_GE(workers, 2) << label;
+}
+
 TEST(ByClassSplit, KeepsTheOriginalOrderInsideAClass) {
   std::vector<std::uint16_t> labels(1000);
   std::vector<SampleId> expected;

@@ -153,6 +153,12 @@ TEST_F(Suites, SplitsMustLeaveTwoSidesAndNotOverlap) {
   refuses(experiment_line + "grid:\n  workload.batch: [8, 08]\n", "suite.yaml", "are the same experiment");
 }
 
+/// icache has four loaders unless the key is given.
+TEST_F(Suites, AGivenValueIsNotTheDefaultOfAPolicy) {
+  const std::string job = "experiments: " + source + "/workloads/studies/icache_parts_job.yaml\n";
+  EXPECT_EQ(load(job + "variants: [whole, when-idle]\n").configurations.size(), 2U);
+}
+
 TEST_F(Suites, TheCommandLineOverridesKeysOutsideTheGrid) {
   const std::string text = experiment_line + "set: {workload.batch: 8}\ngrid: {seed: [1, 2]}\n";
   EXPECT_EQ(load(text, {"workload.batch=16"}).configurations.front().experiment.workload.batch, 16);

@@ -45,13 +45,6 @@ void choose_initial_model(Experiment& experiment, const Locate& locate) {
   initial = file;
 }
 
-/// Chooses the loaders of a cache policy that was published with some.
-void choose_loaders(Experiment& experiment, const Locate& locate) {
-  Experiment::Data& data = experiment.data;
-  if (data.source != DataSource::storage || locate("data.background").is_given) return;
-  data.loaders = ResolvedExperiment(experiment).cache->loaders;
-}
-
 LoadedJob placed(Experiment experiment, const Locate& locate, PlatformReader& platforms) {
   platforms::Description platform = platforms.platform(experiment.platform);
   resolve_cache_capacity(experiment);
@@ -75,6 +68,12 @@ LoadedJob placed_alone(LocatedExperiment located, PlatformReader& platforms) {
 }
 
 }  // namespace
+
+void choose_loaders(Experiment& experiment, const Locate& locate) {
+  Experiment::Data& data = experiment.data;
+  if (data.source != DataSource::storage || locate("data.background").is_given) return;
+  data.loaders = ResolvedExperiment(experiment).cache->loaders;
+}
 
 LoadedExperiment load_placed(const std::string& path, const Overrides& overrides, const std::string& variant,
                              PlatformReader& platforms) {

@@ -306,6 +306,19 @@ void warn_of_small_images(const Job& job, std::vector<std::string>& warnings) {
       setting.model, photograph_side, images.name, images.height, images.width));
 }
 
+/// by-class deals consecutive samples, so that every worker has some, but hardly one has a class to itself.
+void warn_of_shared_classes(const Job& job, std::vector<std::string>& warnings) {
+  const DatasetInfo& info = job.data().info();
+  const int workers = job.data().workers();
+  if (job.chosen().split.name() != "by-class" || workers <= info.classes) return;
+  warnings.push_back(fmt::format(
+      "data.split by-class has {} classes for {} workers: each worker gets about {} samples, of one or two "
+      "classes, and several workers have the same class. For a class for each worker, name at most {} "
+      "workers "
+      "(placement.worker_count)",
+      info.classes, workers, info.train_samples / workers, info.classes));
+}
+
 void warn_of_unused_cold_reads(const Job& job, std::vector<std::string>& warnings) {
   if (!job.spec().experiment.data.cold) return;
   if (!job.data().from_storage())
@@ -544,6 +557,7 @@ std::vector<std::string> warnings_of(const Job& job) {
   warn_of_shared_devices(job, warnings);
   warn_of_shared_cores(job, warnings);
   warn_of_small_images(job, warnings);
+  warn_of_shared_classes(job, warnings);
   warn_of_unread_disks(job, warnings);
   warn_of_sampling_without_selection(job, warnings);
   warn_of_unused_caches(job, warnings);

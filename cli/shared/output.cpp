@@ -20,9 +20,10 @@ namespace tandem::cli {
 namespace {
 
 constexpr std::array commands_with_json = {
-    "simulate", "run",    "compare",   "evaluate", "validate", "study",       "show",  "report", "view",
-    "list",     "check",  "calibrate", "discover", "clean",    "init",        "cache", "merge",  "lifetimes",
-    "pack",     "import", "predict",   "network",  "server",   "collectives", "plan"};
+    "simulate", "run",    "compare",     "evaluate",  "validate",  "study",     "show",
+    "report",   "view",   "list",        "check",     "calibrate", "discover",  "clean",
+    "init",     "cache",  "merge",       "lifetimes", "pack",      "import",    "predict",
+    "network",  "server", "collectives", "plan",      "speed",     "checkpoint"};
 // Escape sequences of a terminal.
 constexpr const char* red = "\033[31m";
 constexpr const char* yellow = "\033[33m";

@@ -29,8 +29,7 @@ constexpr double seconds_a_size = 8.0;  ///< for all turns of one size, if a min
 constexpr int fewest_turns = 7;
 constexpr int most_turns = 1000;
 constexpr int first_turns = 3;
-constexpr double hopeless =
-    2.0;  ///< times MPI_Allreduce's time; slower ones are dropped after the first turns
+constexpr double hopeless = 2.0;  ///< times MPI_Allreduce's time; slower ones have no further turns
 
 /// Seconds until the last rank has finished.
 double timed(const std::function<void()>& reduce) {

@@ -28,7 +28,8 @@ namespace {
 constexpr double seconds_a_size = 8.0;  ///< for all turns of one size, if a minimum of turns allows
 constexpr int fewest_turns = 7;
 constexpr int most_turns = 1000;
-constexpr double hopeless = 2.0;  ///< times MPI_Allreduce's time; slower candidates are dropped after a turn
+constexpr int first_turns = 3;
+constexpr double hopeless = 2.0;  ///< times MPI_Allreduce's time; slower ones have no further turns
 
 /// Seconds until the last rank has finished.
 double timed(const std::function<void()>& reduce) {
@@ -76,12 +77,15 @@ class Comparison {
     for (const Candidate& candidate : candidates_) check(candidate);
     // Zeros: repeated sums do not overflow.
     std::fill(vector_.begin(), vector_.end(), 0.0F);
-    for (Candidate& candidate : candidates_) candidate.seconds = {timed(candidate.reduce)};
-    const double plain_s = candidates_.front().seconds.front();
+    for (int turn = 0; turn < first_turns; ++turn)
+      for (Candidate& candidate : candidates_) candidate.seconds.push_back(timed(candidate.reduce));
+    // Other load on the machine hardly affects the least of them.
+    const double plain_s = std::ranges::min(candidates_.front().seconds);
     double turn_s = 0.0;
     for (Candidate& candidate : candidates_) {
-      candidate.is_hopeless = candidate.seconds.front() > hopeless * plain_s;
-      if (!candidate.is_hopeless) turn_s += candidate.seconds.front();
+      const double least_s = std::ranges::min(candidate.seconds);
+      candidate.is_hopeless = least_s > hopeless * plain_s;
+      if (!candidate.is_hopeless) turn_s += least_s;
     }
     const int turns = std::clamp(static_cast<int>(seconds_a_size / turn_s), fewest_turns, most_turns);
     for (int turn = 0; turn < turns; ++turn)

@@ -133,6 +133,8 @@ struct TopologyOptions {
 /// have no route. Errors: ConfigError as load_platform; also for an unknown host in `options`. Pre: as
 /// load_platform; also for Topology::between of a pair that was not sampled.
 Topology load_topology(const std::string& path, const TopologyOptions& options = {});
+/// Of a platform that was loaded: SimGrid builds it once less.
+Topology load_topology(const Description& description, const TopologyOptions& options = {});
 
 struct Overview {
   Description description;

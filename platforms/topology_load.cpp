@@ -356,8 +356,12 @@ Topology topology_of(const Question& question, Answers answers) {
 }  // namespace
 
 Topology load_topology(const std::string& path, const TopologyOptions& options) {
-  const Description description = load_platform(path);
-  Question question{path, options.hosts.empty() ? names_of(description.hosts) : options.hosts, {}, true};
+  return load_topology(load_platform(path), options);
+}
+
+Topology load_topology(const Description& description, const TopologyOptions& options) {
+  Question question{
+      description.file, options.hosts.empty() ? names_of(description.hosts) : options.hosts, {}, true};
   std::set<std::string_view> known;
   for (const Host& host : description.hosts) known.insert(host.name);
   for (const auto& name : question.hosts)

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "platforms/description_json.hpp"
 #include "platforms/neighbours.hpp"

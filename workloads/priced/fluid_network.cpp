@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <set>
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
@@ -151,20 +150,21 @@ std::pair<Seconds, std::string> FluidNetwork::busiest(const std::vector<Connecti
                                                       bool common) const {
   struct Load {
     double time_s = 0.0;
-    std::set<std::string> from, to;
+    const Connection* first = nullptr;
+    bool is_common = false;  ///< others than from the first one's host to its other one cross it
   };
   std::map<int, Load> loads;
   for (const Connection& connection : connections)
     for (const int channel : path(connection).channels) {
       Load& load = loads[channel];
-      load.from.insert(connection.from);
-      load.to.insert(connection.to);
+      if (load.first == nullptr) load.first = &connection;
+      load.is_common =
+          load.is_common || connection.from != load.first->from || connection.to != load.first->to;
       for (const auto& message : connection.messages)
         load.time_s +=
             bytes_of(message.size) / network_.channels[static_cast<std::size_t>(channel)].bandwidth.count();
     }
-  if (common)
-    std::erase_if(loads, [](const auto& of) { return of.second.from.size() + of.second.to.size() < 3; });
+  if (common) std::erase_if(loads, [](const auto& of) { return !of.second.is_common; });
   const auto most = std::ranges::max_element(loads, {}, [](const auto& load) { return load.second.time_s; });
   if (most == loads.end()) return {Seconds(0.0), ""};
   return {Seconds(most->second.time_s), network_.channels[static_cast<std::size_t>(most->first)].name};

@@ -11,6 +11,8 @@
 #include <tuple>
 #include <utility>
 
+#include "platforms/load.hpp"
+
 namespace tandem::platforms {
 namespace {
 
@@ -195,13 +197,18 @@ Network describe_network(const Topology& topology, const std::vector<std::string
   return network;
 }
 
-Network load_network(const std::string& path, const std::vector<std::string>& hosts,
+Network load_network(const Description& description, const std::vector<std::string>& hosts,
                      const std::vector<std::string>& hubs) {
   // Of a sample, the slowest route alone is used; one with each host shows its links.
   constexpr std::size_t many = 2048;
   TopologyOptions options{.hosts = hosts, .to_themselves = true, .hubs = hubs};
   if (hosts.size() > many) options.partners = 1;
-  return describe_network(load_topology(path, options), hubs);
+  return describe_network(load_topology(description, options), hubs);
+}
+
+Network load_network(const std::string& path, const std::vector<std::string>& hosts,
+                     const std::vector<std::string>& hubs) {
+  return load_network(load_platform(path), hosts, hubs);
 }
 
 }  // namespace tandem::platforms

@@ -24,8 +24,10 @@ inline constexpr Seconds undeclared_loopback_latency{1e-6};
 /// `hubs`: hosts whose routes it keeps, where not all are known.
 Network describe_network(const Topology& topology, const std::vector<std::string>& hubs = {});
 
-/// The network between these hosts of a platform file; `hubs` are some of them. Errors and Pre: as
-/// load_topology.
+/// The network between these hosts of a platform; `hubs` are some of them. Errors and Pre: as load_topology.
+Network load_network(const Description& description, const std::vector<std::string>& hosts,
+                     const std::vector<std::string>& hubs = {});
+/// Of a platform file that was not loaded.
 Network load_network(const std::string& path, const std::vector<std::string>& hosts,
                      const std::vector<std::string>& hubs = {});
 

@@ -129,10 +129,13 @@ struct TopologyOptions {
   std::vector<std::string> hubs = {};  ///< of the hosts; their routes to and from all are never left out
 };
 
-/// Obtains the routes of a platform file from SimGrid. Pairs for which SimGrid crashes or reports an error
-/// have no route. Errors: ConfigError as load_platform; also for an unknown host in `options`. Pre: as
-/// load_platform; also for Topology::between of a pair that was not sampled.
+/// Obtains the routes of a platform file from SimGrid; with a sample, only the channels on these. Pairs for
+/// which SimGrid crashes or reports an error have no route. Errors: ConfigError as load_platform; also for an
+/// unknown host in `options`. Pre: as load_platform; also for Topology::between of a pair that was not
+/// sampled.
 Topology load_topology(const std::string& path, const TopologyOptions& options = {});
+/// Of a platform that was loaded: SimGrid builds it once less.
+Topology load_topology(const Description& description, const TopologyOptions& options = {});
 
 struct Overview {
   Description description;

@@ -356,14 +356,19 @@ Topology topology_of(const Question& question, Answers answers) {
 }  // namespace
 
 Topology load_topology(const std::string& path, const TopologyOptions& options) {
-  const Description description = load_platform(path);
-  Question question{path, options.hosts.empty() ? names_of(description.hosts) : options.hosts, {}, true};
+  return load_topology(load_platform(path), options);
+}
+
+Topology load_topology(const Description& description, const TopologyOptions& options) {
+  Question question{
+      description.file, options.hosts.empty() ? names_of(description.hosts) : options.hosts, {}, false};
   std::set<std::string_view> known;
   for (const Host& host : description.hosts) known.insert(host.name);
   for (const auto& name : question.hosts)
     if (!known.contains(name)) description.host(name);
   const int count = static_cast<int>(question.hosts.size());
   const bool sampled = is_sampled(count, options.all_pairs_up_to);
+  question.all_channels = !sampled;
   question.pairs = sampled ? sampled_pairs(count, options.partners) : all_pairs(count, options.to_themselves);
   if (sampled) add_pairs_of(places_of(options.hubs, question.hosts), count, question.pairs);
   return topology_of(question, obtain_routes(question));

@@ -78,7 +78,7 @@ const platforms::Description& PlatformCache::platform(const std::string& file) {
 
 platforms::Network PlatformCache::network(const std::string& file, const std::vector<std::string>& hosts,
                                           const std::vector<std::string>& hubs) {
-  return platforms::load_network(file, hosts, hubs);
+  return platforms::load_network(platform(file), hosts, hubs);
 }
 
 namespace {

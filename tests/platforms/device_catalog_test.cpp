@@ -7,6 +7,7 @@
 #include <set>
 
 #include "platforms/description.hpp"
+#include "platforms/description_index.hpp"
 #include "platforms/description_json.hpp"
 #include "policies/vocabulary/check.hpp"
 
@@ -178,6 +179,17 @@ TEST(Description, UnknownHostNamesTheNearest) {
   const auto message = error_of([] { sample().host("nod-1"); });
   EXPECT_EQ(message, "lab.xml: no host named 'nod-1'; did you mean 'node-1'?");
   EXPECT_EQ(sample().host("node-1").cores, 4);
+}
+
+TEST(HostIndex, FindsTheHostsOfTheDescription) {
+  Description description = sample();
+  description.hosts.push_back(description.hosts.front());
+  description.hosts.back().name = "node-2";
+  const HostIndex index(description);
+  for (const Host& host : description.hosts) EXPECT_EQ(&index.host(host.name), &host);
+  EXPECT_EQ(index.find("node-2"), &description.hosts.back());
+  EXPECT_EQ(index.find("nod-1"), nullptr);
+  EXPECT_EQ(error_of([&] { index.host("nod-1"); }), error_of([&] { description.host("nod-1"); }));
 }
 
 TEST(DescriptionJson, IsLossless) {

@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "platforms/description_json.hpp"
+#include "platforms/neighbours.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "tests/platforms/platform_text.hpp"
 #include "tests/support/paths.hpp"
@@ -28,7 +30,10 @@ TEST(LongLoad, SaysHowManyHostsAreBuilt) {
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
   const TemporaryFile file(cluster_xml(50'001));
   ::testing::internal::CaptureStderr();
-  EXPECT_EQ(load_platform(file.path()).hosts.size(), 50'001u);
+  const Description description = load_platform(file.path());
+  EXPECT_EQ(description.hosts.size(), 50'001u);
+  const auto first = host_names(description).front(), last = host_names(description).back();
+  EXPECT_EQ(load_network(description, {first, last}).hosts.size(), 2u) << "does not load the hosts again";
   EXPECT_EQ(::testing::internal::GetCapturedStderr(),
             "tandem: " + file.path() + ": SimGrid builds 50001 hosts\n");
 }

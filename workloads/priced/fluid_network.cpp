@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <set>
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
@@ -62,12 +61,16 @@ std::vector<double> FluidNetwork::rates(const std::vector<Path>& paths,
   struct Load {
     double left = 0.0;     ///< of the channel's rate
     double weights = 0.0;  ///< of connections without a rate yet
+    int waiting = 0;       ///< their number: weights that rounding leaves are none
   };
   const auto weight = [&](std::size_t of) { return 1.0 / std::max(paths[of].latency.count(), 1e-9); };
-  std::map<int, Load> loads;
+  std::vector<Load> loads(network_.channels.size());
+  std::vector<int> used;
+  const auto load_of = [&](int channel) -> Load& { return loads[static_cast<std::size_t>(channel)]; };
   for (const std::size_t of : open)
     for (const int channel : paths[of].channels) {
-      Load& load = loads[channel];
+      Load& load = load_of(channel);
+      if (load.waiting++ == 0) used.push_back(channel);
       load.left = network_.channels[static_cast<std::size_t>(channel)].bandwidth.count();
       load.weights += weight(of);
     }
@@ -75,14 +78,15 @@ std::vector<double> FluidNetwork::rates(const std::vector<Path>& paths,
   std::vector<std::size_t> waiting = open;
   while (!waiting.empty()) {
     double least = never;
-    for (const auto& [channel, load] : loads)
-      if (load.weights > 0) least = std::min(least, load.left / load.weights);
+    for (const int channel : used)
+      if (const Load& load = load_of(channel); load.weights > 0)
+        least = std::min(least, load.left / load.weights);
     for (const std::size_t of : waiting) least = std::min(least, paths[of].most / weight(of));
     const auto is_limited = [&](std::size_t of) {
       constexpr double equal = 1 + 1e-9;
       return paths[of].most / weight(of) <= least * equal ||
              std::ranges::any_of(paths[of].channels, [&](int channel) {
-               return loads[channel].left / loads[channel].weights <= least * equal;
+               return load_of(channel).left / load_of(channel).weights <= least * equal;
              });
     };
     std::vector<std::size_t> limited, others;
@@ -90,16 +94,13 @@ std::vector<double> FluidNetwork::rates(const std::vector<Path>& paths,
     for (const std::size_t of : limited) {
       found[of] = least * weight(of);
       for (const int channel : paths[of].channels) {
-        loads[channel].left = std::max(0.0, loads[channel].left - found[of]);
-        loads[channel].weights -= weight(of);
+        Load& load = load_of(channel);
+        load.left = std::max(0.0, load.left - found[of]);
+        load.weights -= weight(of);
+        --load.waiting;
       }
     }
-    // Weights that rounding leaves are none.
-    std::erase_if(loads, [&](const auto& load) {
-      return std::ranges::none_of(others, [&](std::size_t of) {
-        return std::ranges::find(paths[of].channels, load.first) != paths[of].channels.end();
-      });
-    });
+    std::erase_if(used, [&](int channel) { return load_of(channel).waiting == 0; });
     waiting = std::move(others);
   }
   return found;
@@ -149,20 +150,21 @@ std::pair<Seconds, std::string> FluidNetwork::busiest(const std::vector<Connecti
                                                       bool common) const {
   struct Load {
     double time_s = 0.0;
-    std::set<std::string> from, to;
+    const Connection* first = nullptr;
+    bool is_common = false;  ///< others than from the first one's host to its other one cross it
   };
   std::map<int, Load> loads;
   for (const Connection& connection : connections)
     for (const int channel : path(connection).channels) {
       Load& load = loads[channel];
-      load.from.insert(connection.from);
-      load.to.insert(connection.to);
+      if (load.first == nullptr) load.first = &connection;
+      load.is_common =
+          load.is_common || connection.from != load.first->from || connection.to != load.first->to;
       for (const auto& message : connection.messages)
         load.time_s +=
             bytes_of(message.size) / network_.channels[static_cast<std::size_t>(channel)].bandwidth.count();
     }
-  if (common)
-    std::erase_if(loads, [](const auto& of) { return of.second.from.size() + of.second.to.size() < 3; });
+  if (common) std::erase_if(loads, [](const auto& of) { return !of.second.is_common; });
   const auto most = std::ranges::max_element(loads, {}, [](const auto& load) { return load.second.time_s; });
   if (most == loads.end()) return {Seconds(0.0), ""};
   return {Seconds(most->second.time_s), network_.channels[static_cast<std::size_t>(most->first)].name};

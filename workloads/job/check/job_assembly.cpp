@@ -1,7 +1,8 @@
 #include "workloads/job/check/job_assembly.hpp"
 
-#include <algorithm>
 #include <filesystem>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "workloads/experiment/key_error.hpp"
@@ -105,9 +106,10 @@ platforms::Network network_of_workers(const Experiment& experiment, PlatformRead
       sync.order != WorkerOrder::rank || sync.collective == "hierarchical" || sync.rings != 1 || priced;
   if (sync.over != sync::Route::all_reduce || !depends) return {};
   std::vector<std::string> hosts;
+  std::set<std::string_view> known;
   for (const auto* of : {&experiment.placement.workers, &experiment.placement.spares})
     for (const auto& host : *of)
-      if (std::find(hosts.begin(), hosts.end(), host) == hosts.end()) hosts.push_back(host);
+      if (known.insert(host).second) hosts.push_back(host);
   if (hosts.size() < 2 && !priced) return {};
   return platforms.network(experiment.platform, hosts);
 }

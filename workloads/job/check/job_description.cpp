@@ -11,6 +11,7 @@
 #include <set>
 #include <utility>
 
+#include "platforms/description_index.hpp"
 #include "policies/vocabulary/numbered_name.hpp"
 #include "policies/vocabulary/quantity_text.hpp"
 #include "workloads/cost/decoding_name.hpp"
@@ -209,9 +210,9 @@ void warn_of_shared_devices(const Job& job, std::vector<std::string>& warnings) 
   if (!job.devices().are_emulated()) return;
   std::map<std::string, int> workers;
   for (const Rank worker : job.roster().workers()) ++workers[job.roster().host_of(worker)];
-  std::erase_if(workers, [&](const auto& entry) {
-    return has_own_cores(job.spec().platform.host(entry.first), entry.second);
-  });
+  const platforms::HostIndex hosts(job.spec().platform);
+  std::erase_if(workers,
+                [&](const auto& entry) { return has_own_cores(hosts.host(entry.first), entry.second); });
   const auto most = std::ranges::max_element(workers, {}, [](const auto& entry) { return entry.second; });
   if (most == workers.end() || most->second < 2) return;
   warnings.push_back(fmt::format(
@@ -288,8 +289,9 @@ void warn_of_unexpected_workers(const Job& job, std::vector<std::string>& warnin
                     hosts.size() == 1 ? "is a worker" : "are workers", why));
   };
   warn("but named like the servers", [&](const auto& host) { return servers.contains(family_of(host)); });
+  const platforms::HostIndex hosts(job.spec().platform);
   warn("but without a device, unlike others",
-       [&](const auto& host) { return !job.spec().platform.host(host).properties.contains("device"); });
+       [&](const auto& host) { return !hosts.host(host).properties.contains("device"); });
 }
 
 void warn_of_small_images(const Job& job, std::vector<std::string>& warnings) {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "platforms/description.hpp"
+#include "platforms/description_index.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/quantity_text.hpp"
 #include "workloads/job/check/job_description.hpp"
@@ -44,9 +45,10 @@ NetworkOrigin simulated_network(const Job& job) {
 /// checked.
 std::vector<MachinePrice> prices_of(const platforms::Description& platform,
                                     const std::vector<std::string>& hosts) {
+  const platforms::HostIndex known_hosts(platform);
   std::vector<MachinePrice> prices;
   for (const std::string& name : std::set(hosts.begin(), hosts.end())) {
-    const platforms::Host& host = platform.host(name);
+    const platforms::Host& host = known_hosts.host(name);
     const auto property = [&](const char* key, const char* absent) {
       const auto found = host.properties.find(key);
       return found == host.properties.end() ? absent : found->second;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "platforms/description_index.hpp"
 #include "workloads/job/placement/host_lifetime.hpp"
 #include "workloads/job/placement/roster.hpp"
 
@@ -32,10 +33,11 @@ std::vector<NeededMachine> needed_machines(const Experiment& experiment,
   const Roster roster(experiment);
   std::set<std::string> of_workers;
   for (const Rank worker : roster.workers()) of_workers.insert(roster.host_of(worker));
+  const platforms::HostIndex hosts(platform);
   std::vector<NeededMachine> machines;
   std::vector<std::vector<std::string>> roles;
   for (const RankAssignment& assignment : roster.assignments()) {
-    if (of_workers.contains(assignment.host) || !has_own_departures(platform.host(assignment.host))) continue;
+    if (of_workers.contains(assignment.host) || !has_own_departures(hosts.host(assignment.host))) continue;
     // In place, these depart alone.
     const bool departs_alone =
         assignment.role == RankAssignment::Role::cache_node || assignment.role == RankAssignment::Role::store;

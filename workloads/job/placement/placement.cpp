@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "platforms/description_index.hpp"
 #include "policies/lifetimes/catalog.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/quantity_text.hpp"
@@ -26,6 +27,7 @@ class Placer {
         chosen_(experiment),
         placement_(experiment.placement),
         platform_(platform),
+        hosts_(platform),
         locate_(locate),
         check_(check) {}
 
@@ -173,10 +175,10 @@ class Placer {
   /// Empty when the servers need hosts of their own and all hosts have other roles.
   std::vector<std::string> default_server() const {
     std::vector<std::string> hosts = host_names();
-    std::erase_if(hosts, [&](const auto& host) { return !computes(platform_.host(host)); });
+    std::erase_if(hosts, [&](const auto& host) { return !computes(hosts_.host(host)); });
     if (servers_ == Servers::own) hosts = hosts_without_role({});
     for (const auto& host : hosts)
-      if (!platform_.host(host).disks.empty()) return {host};
+      if (!hosts_.host(host).disks.empty()) return {host};
     if (!hosts.empty()) hosts.resize(1);
     return hosts;
   }
@@ -271,7 +273,7 @@ class Placer {
                                             : platforms::find_device(workload.measured_on);
     const bool knows_rate = measured.gives(workload.precision) || workload.precision == Precision::tf32;
     for (const auto& name : std::set(slots.begin(), slots.end())) {
-      const platforms::Device& device = platform_.host(name).device;
+      const platforms::Device& device = hosts_.host(name).device;
       const bool is_timed = workload.has_measured_times() && device.name == measured.name;
       if (workload.has_measured_times() && !is_timed && !knows_rate)
         fail_at("workload.measured_on",
@@ -441,6 +443,7 @@ class Placer {
   Experiment::Placement& placement_;
   Servers servers_ = Servers::listed;
   const Description& platform_;
+  const platforms::HostIndex hosts_;
   const Locate& locate_;
   const CheckPlaced& check_;
 };

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "platforms/description_index.hpp"
 #include "policies/provisioning/tiers.hpp"
 #include "workloads/experiment/key_error.hpp"
 #include "workloads/job/placement/host_lifetime.hpp"
@@ -19,6 +20,7 @@ std::vector<provisioning::HostOfRoles> hosts_of_roles(const Experiment& experime
                                                       const platforms::Description& platform,
                                                       const Roster& roster) {
   std::map<std::string, provisioning::HostOfRoles> hosts;
+  const platforms::HostIndex known(platform);
   const LifetimesOfHosts lifetimes(experiment.transience);
   for (std::size_t rank = 0; rank < roster.assignments().size(); ++rank) {
     const RankAssignment& assignment = roster.assignment(static_cast<Rank>(rank));
@@ -31,7 +33,7 @@ std::vector<provisioning::HostOfRoles> hosts_of_roles(const Experiment& experime
     else if (host.stable_role.empty())
       host.stable_role = role_name(assignment.role);
     const bool is_worker = assignment.role == RankAssignment::Role::worker;
-    if (lifetimes.may_depart(platform.host(assignment.host), is_worker)) host.may_depart = true;
+    if (lifetimes.may_depart(known.host(assignment.host), is_worker)) host.may_depart = true;
   }
   std::vector<provisioning::HostOfRoles> all;
   for (auto& [name, host] : hosts) all.push_back(std::move(host));

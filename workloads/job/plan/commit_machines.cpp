@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "platforms/description_index.hpp"
 #include "policies/lifetimes/catalog.hpp"
 #include "policies/vocabulary/choices.hpp"
 #include "workloads/experiment/keys.hpp"
@@ -25,9 +26,10 @@ std::vector<CommitMachine> departing_machines(const Job& job, const Roster& whol
   std::vector<CommitMachine> machines;
   std::set<std::string> known;
   const LifetimesOfHosts lifetimes(job.spec().experiment.transience);
+  const platforms::HostIndex hosts(job.spec().platform);
   int slot = 0;
   for (const Rank worker : whole.workers()) {
-    const platforms::Host& host = job.spec().platform.host(whole.host_of(worker));
+    const platforms::Host& host = hosts.host(whole.host_of(worker));
     if (continuation_of(job) != Continuation::in_place && !lifetimes.stay(host) &&
         known.insert(platforms::machine_of(host)).second)
       machines.push_back({slot, host.name});

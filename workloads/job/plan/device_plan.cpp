@@ -1,10 +1,9 @@
 #include "workloads/job/plan/device_plan.hpp"
 
 #include <algorithm>
-#include <string_view>
-#include <unordered_map>
 #include <utility>
 
+#include "platforms/description_index.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/quantity_text.hpp"
 #include "workloads/cost/directory_cost.hpp"
@@ -19,13 +18,10 @@ namespace tandem {
 namespace {
 
 std::vector<const platforms::Host*> hosts_of(const Roster& roster, const platforms::Description& platform) {
-  std::unordered_map<std::string_view, const platforms::Host*> by_name;
-  for (const auto& host : platform.hosts) by_name.emplace(host.name, &host);
+  const platforms::HostIndex by_name(platform);
   std::vector<const platforms::Host*> hosts;
-  for (const RankAssignment& assignment : roster.assignments()) {
-    const auto found = by_name.find(assignment.host);
-    hosts.push_back(found == by_name.end() ? nullptr : found->second);
-  }
+  for (const RankAssignment& assignment : roster.assignments())
+    hosts.push_back(by_name.find(assignment.host));
   return hosts;
 }
 

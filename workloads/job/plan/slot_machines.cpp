@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "platforms/description_index.hpp"
 #include "policies/provisioning/policy.hpp"
 #include "policies/vocabulary/money.hpp"
 #include "workloads/experiment/key_error.hpp"
@@ -35,13 +36,14 @@ std::vector<SlotMachine> machines_of_slots(const Job& job) {
   const Roster roster(experiment);
   const LifetimesOfHosts lifetimes(experiment.transience);
   const platforms::Description& platform = job.spec().platform;
+  const platforms::HostIndex hosts(platform);
   std::map<std::string, int> hosts_of_machine;
   for (const auto& host : platform.hosts) ++hosts_of_machine[text_of(host, "tandem:machine")];
   std::map<std::string, int> numbers;
   std::vector<SlotMachine> machines;
   double first_speed = 0.0;
   for (const Rank worker : roster.workers()) {
-    const platforms::Host& host = platform.host(roster.host_of(worker));
+    const platforms::Host& host = hosts.host(roster.host_of(worker));
     const double speed = host.device.speed_for(experiment.workload.precision).count();
     if (machines.empty()) first_speed = speed;
     SlotMachine& machine = machines.emplace_back();
@@ -60,7 +62,7 @@ void check_known_prices(const Job& job) {
   if (!provisioning::asks_for_prices(experiment.recovery.provisioning, provisioning_options(experiment)))
     return;
   for (const Rank worker : job.roster().workers())
-    if (text_of(job.spec().platform.host(job.roster().host_of(worker)), "price_per_hour").empty())
+    if (text_of(job.devices().host_of(worker), "price_per_hour").empty())
       throw KeyError(
           "recovery.provisioning",
           fmt::format("a price (price_per_hour, or offer) of every host of a worker, or another policy; "

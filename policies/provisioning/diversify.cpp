@@ -42,17 +42,14 @@ class Diversify final : public Policy {
         dies_alone_(setting.options.real("dies")),
         bursts_(setting.options.real("bursts")),
         taken_(setting.options.real("taken")),
-        enough_(setting.options.real("enough")) {
-    if (enough_ > 0.0 && least_ == 0)
-      throw OptionError("diversify", "alive", "a number of machines above 0, with enough", least_);
-  }
+        enough_(setting.options.real("enough")) {}
 
   double cost(std::size_t slot, Seconds) const override {
     std::vector<int> machines(zone_count(), 0);
     for (std::size_t other = 0; other < slot_count(); ++other)
       if (is_present(other) || is_requested(other)) ++machines[zone(other)];
     const int in_zone = machines[zone(slot)]++;
-    if (least_ == 0) return in_zone;
+    if (least_ == 0 && enough_ == 0.0) return in_zone;
     const double fewer = fewer_alive(std::move(machines));
     constexpr double rounding = 1e-12;
     if (enough_ == 0.0 || 1.0 - fewer < enough_ - rounding) return fewer;

@@ -570,7 +570,7 @@ TEST_F(Plan, RefusesWhatItCannotPlan) {
            {"--deadline 6", "--deadline: expected a time with its unit"},
            {"--budget 0", "--budget: expected dollars above 0"},
            {"--regions elsewhere", "plan: no offer is left: "},
-           {"--set sync.algorithm=esync", "no closed form for sync.algorithm esync"},
+           {"--set sync.algorithm=adsp", "no closed form for sync.algorithm adsp"},
            {"--set checkpoint.policy=young", "no closed form for checkpoint.policy young"}}) {
     const auto result = line_.tandem("plan job.yaml --offers offers.csv " + words + " --out out");
     EXPECT_EQ(result.exit_code, 2) << words << '\n' << result.output;

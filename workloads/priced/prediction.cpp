@@ -263,7 +263,10 @@ class Predictor {
                                            (found_.workers / static_cast<double>(rounds.members())));
     if (!found_.waits_for_all)
       found_.origin +=
-          fmt::format("; a round ends with the first {} of {} gradients", found_.awaited, found_.workers);
+          fmt::format("; a round ends with the first {} of {} gradients{}", found_.awaited, found_.workers,
+                      std::ranges::any_of(classes_, &WorkerTimes::is_late)
+                          ? ", and messages of the others slow nobody down"
+                          : "");
     count_bytes_of_shards();
     part("computing (" + round.last + ")", round.computing);
     part("its push", round.push);

@@ -187,7 +187,7 @@ TEST(LayerValues, ShakeMixesItsBranchesAnewInEachPass) {
   const std::vector<at::Tensor> factors = {at::full({1, 1, 1, 1}, 3.0), at::full({1, 1, 1, 1}, 5.0)};
   const Convolution times = {.outputs = 1, .kernel = 1, .bias = false};
   const Layer shake = {"", Shake{{{"f", times, 0}}, {{"s", times, 1}}, {}}};
-  at::Tensor x = at::tensor({1.0, 2.0, 4.0}, at::kDouble).reshape({3, 1, 1, 1});
+  at::Tensor x = at::tensor({1.0, 2.0, 4.0}, at::kFloat).reshape({3, 1, 1, 1});
   EXPECT_TRUE(Network(factors, nullptr).run({shake}, x).allclose(5.0 * x)) << "1 + 3 / 2 + 5 / 2";
   Rng drawn(seed), again(seed);
   x.requires_grad_(true);

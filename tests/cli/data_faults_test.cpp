@@ -287,9 +287,8 @@ TEST_P(DeathsOfTheDataPath, TrainOnNoWrongSample) {
 const auto kind_of_deaths = [](const auto& info) {
   return std::to_string(info.param.number) + (info.param.has_directory ? "WithADirectory" : "");
 };
-INSTANTIATE_TEST_SUITE_P(LongFew, DeathsOfTheDataPath, ::testing::Values(Deaths{3, false}, Deaths{3, true}),
+INSTANTIATE_TEST_SUITE_P(LongAll, DeathsOfTheDataPath, ::testing::Values(Deaths{3, false}, Deaths{12, true}),
                          kind_of_deaths);
-INSTANTIATE_TEST_SUITE_P(LongFifty, DeathsOfTheDataPath, ::testing::Values(Deaths{50, true}), kind_of_deaths);
 
 }  // namespace TANDEM_FILE
 }  // namespace tandem::testing

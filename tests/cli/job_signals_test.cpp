@@ -113,8 +113,8 @@ TEST_F(LongJobSignals, NoGraceMeansNoCommit) {
 
 /// The commit follows the warning; when the rank dies then, nothing before it is lost.
 TEST_F(LongJobSignals, AWarnedRankMayDie) {
-  const std::string words = job(
-      3000,
+  const std::string words = lasting_job(
+      100,
       "--set evaluate_every=0 --set checkpoint.policy=on-warning --set checkpoint.at_end=false --set "
       "transience.notice=600s --decisions");
   succeeds("simulate " + words + " --out whole");
@@ -137,8 +137,8 @@ TEST_F(LongJobSignals, AWarnedRankMayDie) {
 
 /// A file in the result directory does what the signal does, with its own time.
 TEST_F(LongJobSignals, AFileWarnsARank) {
-  const std::string words = job(
-      3000,
+  const std::string words = lasting_job(
+      100,
       "--set evaluate_every=0 --set checkpoint.policy=on-warning --set transience.notice=20s --decisions");
   const auto told = while_running(
       words, "until " + has_begun(0) +
@@ -188,7 +188,8 @@ TEST_F(JobSignals, ACommitBeyondTheLimitOfFileSizesFails) {
   const std::string words =
       job(6,
           "--set evaluate_every=0 --set recovery.mode=in-place --set optimizer.kind=adam --set "
-          "checkpoint.policy=fixed --set checkpoint.options.interval=2 --set checkpoint.at_end=false --decisions");
+          "checkpoint.policy=fixed --set checkpoint.options.interval=2 --set checkpoint.at_end=false "
+          "--decisions");
   succeeds("simulate " + words + " --out whole");
   const auto size = [this](const std::string& name) {
     return std::filesystem::file_size(line_.folder() / "whole/checkpoints" / name);
@@ -215,8 +216,8 @@ TEST_F(LongJobSignals, AFullDiskCostsOnlyTheCommitsWhileItIsFull) {
   ASSERT_EQ(
       line_.shell("mkdir small && mount -t tmpfs -o size=16m tmpfs small && ln -s small/out out").exit_code,
       0);
-  const std::string words =
-      job(4000, "--set evaluate_every=0 --set checkpoint.policy=fixed --set checkpoint.options.interval=40");
+  const std::string words = lasting_job(
+      200, "--set evaluate_every=0 --set checkpoint.policy=fixed --set checkpoint.options.interval=2");
   succeeds("simulate " + words + " --out whole");
   // Full from the second commit on, when the first one is complete, until others have failed: files appear in
   // the folder and vanish, but no commit is completed. After a later one, the death of a rank starts the job

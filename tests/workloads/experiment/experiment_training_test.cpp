@@ -49,7 +49,9 @@ TEST_F(TrainingKeys, OptimizersAndSchedules) {
 TEST_F(TrainingKeys, OneWorkerAloneUsesAServerOnlyIfAsked) {
   const std::string sequential = minimal + "sync: {algorithm: sequential";
   EXPECT_EQ(load(sequential + "}\n").sync.over, sync::Route::all_reduce);
-  EXPECT_EQ(load(sequential + ", over: server}\n").sync.over, sync::Route::server);
+  const Experiment over_server = load(sequential + ", over: server}\n");
+  EXPECT_EQ(over_server.sync.over, sync::Route::server);
+  EXPECT_EQ(with_overrides(over_server, {}, "resumed").sync.over, sync::Route::server);
   EXPECT_EQ(load(minimal, {{"sync.algorithm", "sequential"}}).sync.over, sync::Route::all_reduce);
   EXPECT_EQ(load(minimal).sync.over, sync::Route::server);
 }

@@ -265,7 +265,8 @@ std::vector<CommitWait> commit_waits(const RunInfo& info, const Journal& journal
     by_servers.push_back({commit.started, commit.started + commit.by_servers});
     by_workers = std::max(by_workers, commit.blocked - commit.by_servers);
   }
-  // In the background, only the end of the job waits for more than the copies.
+  // In the background, only the end of the job waits for more than the copies: a worker that takes no step
+  // meanwhile has passed rounds.
   const bool blocks = info.experiment.checkpoint.mode == CommitMode::blocking;
   all = united(std::move(all));
   by_servers = united(std::move(by_servers));
@@ -283,7 +284,8 @@ std::vector<CommitWait> commit_waits(const RunInfo& info, const Journal& journal
       CommitWait& wait = waits[steps[i]];
       wait.in_exchange = std::min(exchange, common(Interval{end - exchange, end}, by_servers));
       const Seconds after = common(Interval{end, until}, all);
-      wait.after_step = blocks ? std::min(after, by_workers) : after;
+      const bool is_last = i + 1 == steps.size();
+      wait.after_step = blocks || !is_last ? std::min(after, by_workers) : after;
     }
   }
   return waits;

@@ -35,8 +35,8 @@ struct Setting {
   Stretch stretch;
   Options options;
   std::uint64_t seed = 1;
-  int worker = 0;         ///< the sender; choices that all workers share do not depend on it
-  bool is_reply = false;  ///< of a server: the values are a mean or a change of the model, not a gradient
+  int worker = 0;           ///< the sender; choices that all workers share do not depend on it
+  bool is_gradient = true;  ///< false: the values are changes of a model, or what a server replies
 };
 
 /// The codec of one stretch of one worker. Random numbers depend on the seed, the position and the number of
@@ -132,6 +132,7 @@ struct Factory {
   Sharing sharing;
   std::unique_ptr<Codec> (*make)(const Setting&);  ///< null: no compression
   Efforts (*efforts)(const Options&) = nullptr;
+  int memory_vectors = 1;                                                    ///< see Codec
   const collectives::Element* element = nullptr;                             ///< for Sharing::summed
   std::unique_ptr<SharedFactors> (*make_factors)(const Setting&) = nullptr;  ///< for Sharing::factored
   bool is_exact = false;  ///< a message decodes to the same values

@@ -1,9 +1,10 @@
 // DGC, deep gradient compression (Lin, Han, Mao, Wang, Dally, ICLR 2018): top-k with error feedback of a
 // worker's velocity instead of its gradient (momentum correction), u = m u + g, v = v + u. What is sent of v
 // is cleared in v, and in u, too (momentum factor masking): no stale momentum pulls elements that were sent
-// late. At first messages are longer (warm-up). The optimiser then has no momentum of its own. A reply of a
-// server, which is a mean or a change of the model, has no momentum either. The clipping of gradients, which
-// the paper uses for recurrent networks, is not included.
+// late. At first messages are longer (warm-up). The optimiser then has no momentum of its own. Only gradients
+// get momentum: a change of a model (local steps) has that of the optimiser already, and a server's reply
+// that of the pushes. The clipping of gradients, which the paper uses for recurrent networks, is not
+// included.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -20,6 +21,8 @@ namespace {
 constexpr double warm_up_share = 0.25;
 constexpr int warm_up_stages = 4;
 
+constexpr int vectors_kept = 2;  // v and u
+
 bool has_warm_up(const Options& options) { return options.integer("warm_up") > 0; }
 
 class Dgc final : public Codec {
@@ -27,7 +30,7 @@ class Dgc final : public Codec {
   explicit Dgc(const Setting& setting)
       : elements_(setting.stretch.elements),
         ratio_(setting.options.real("ratio")),
-        momentum_(setting.is_reply ? 0.0F : static_cast<float>(setting.options.real("momentum"))),
+        momentum_(setting.is_gradient ? static_cast<float>(setting.options.real("momentum")) : 0.0F),
         masks_(setting.options.boolean("masking")),
         warm_up_(setting.options.integer("warm_up")) {
     TANDEM_CHECK(elements_ <= std::int64_t{std::numeric_limits<std::uint32_t>::max()}, elements_);
@@ -43,7 +46,7 @@ class Dgc final : public Codec {
     return bytes_of(count_in(header));
   }
   std::int64_t expected_bytes() const override { return bytes_of(count_of_share(ratio_, elements_)); }
-  int memory_vectors() const override { return 2; }
+  int memory_vectors() const override { return vectors_kept; }
 
   void encode(std::span<const float> values, std::int64_t exchange, std::span<std::byte> message) override {
     check_sizes(values.size(), elements_, message.size(), message_bytes());
@@ -56,7 +59,8 @@ class Dgc final : public Codec {
   bool encode_with_memory(std::span<const float> values, std::span<float> memory, std::int64_t exchange,
                           std::span<std::byte> message) override {
     check_sizes(values.size(), elements_, message.size(), message_bytes());
-    TANDEM_CHECK(memory.size() == 2 * values.size(), "memory", memory.size(), "values", values.size());
+    TANDEM_CHECK(memory.size() == vectors_kept * values.size(), "memory", memory.size(), "values",
+                 values.size());
     const auto unsent = memory.first(values.size()), velocity = memory.subspan(values.size());
     largest_.resize(values.size());
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -145,7 +149,7 @@ Entry dgc() {
                    .minimum = 1e-6,
                    .maximum = 1.0},
                   {.name = "momentum",
-                   .summary = "m of the momentum correction; optimizer.momentum is 0 then",
+                   .summary = "m of the momentum correction of gradients; optimizer.momentum is 0 then",
                    .default_value = 0.9,
                    .minimum = 0.0,
                    .maximum = 0.9999},
@@ -163,6 +167,7 @@ Entry dgc() {
       .make = {.sharing = Sharing::gathered,
                .make = make_codec<Dgc>,
                .efforts = dgc_efforts,
+               .memory_vectors = vectors_kept,
                .lengths_vary = has_warm_up}};
 }
 

@@ -120,7 +120,8 @@ Entry diversify() {
                    .maximum = 20.0},
                   probability("taken", "probability with which a burst takes a machine of its zone", 1.0),
                   probability("enough",
-                              "probability of `alive` machines from which on prices decide; 0: they never do",
+                              "probability of `alive` machines from which on prices decide, without `alive` "
+                              "always; 0: they never do",
                               0.0)},
       .make = make_policy<Diversify>};
 }

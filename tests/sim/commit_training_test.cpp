@@ -356,6 +356,13 @@ std::vector<Change> changes_of_size() {
          experiment.sync.over = sync::Route::all_reduce;
          experiment.placement.servers = {};
        }},
+      {"dgc", [](Experiment& experiment) { experiment.sync.compression = "dgc"; }},
+      {"dgc_replies",
+       [](Experiment& experiment) {
+         experiment.sync.compression = "dgc";
+         experiment.sync.compress_replies = true;
+         experiment.optimizer.update_at = UpdateSide::workers;
+       }},
       {"own_statistics", [](Experiment& experiment) {
          experiment.workload.model = "mobilenet-v2";
          experiment.workload.image_size = 32;
@@ -384,14 +391,10 @@ std::vector<Change> changes_of_size() {
 }
 /// Each kind of state, and algorithms whose servers or workers have more of it.
 std::vector<Change> sizes(bool in_every_check) {
-  const std::set<std::string> some = {"workers",
-                                      "adam",
-                                      "one_bit_ring",
-                                      "own_statistics",
-                                      "easgd_server",
-                                      "d_psgd_peers",
-                                      "dc_asgd_adaptive_server",
-                                      "slowmo_all_reduce"};
+  const std::set<std::string> some = {
+      "workers",          "adam",         "one_bit_ring", "dgc_replies",
+      "own_statistics",   "easgd_server", "d_psgd_peers", "dc_asgd_adaptive_server",
+      "slowmo_all_reduce"};
   std::vector<Change> all = changes_of_size();
   std::erase_if(all, [&](const Change& change) { return some.contains(change.name) != in_every_check; });
   return all;

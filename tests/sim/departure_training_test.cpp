@@ -2,6 +2,7 @@
 // second.
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <tuple>
 
@@ -107,6 +108,25 @@ TEST_F(Departures, CommitsContinueWhileWorkersComeAndGo) {
   EXPECT_EQ(count_of_changes(journal, "departed"), 2);
   EXPECT_GT(blocked, Seconds(0));
   EXPECT_NEAR((makespan_ - without).count(), 0.75 * blocked.count(), 1e-6);
+}
+
+/// Of four workers, two take a step in each round, also after one of them was replaced.
+TEST_F(Departures, ANewcomerDrawsForTheRoundOfTheOthers) {
+  Experiment experiment = thousand_steps();
+  experiment.sync.algorithm = "fedavg";
+  experiment.sync.options = {{"h", std::int64_t{1}}, {"fraction", 0.5}};
+  experiment.stop = {.rounds = 43};
+  experiment.recovery.policy = "replace";
+  depart_at(experiment, "10.5 remove a; 16 add a");
+  const Journal journal = train(experiment);
+  EXPECT_EQ(count_of_changes(journal, "joined"), 5);
+  std::map<int, int> steps;  // of the time after that, by the version of their model
+  for (const auto& step : journal.steps)
+    if (step.start > Seconds(20)) ++steps[step.version];
+  ASSERT_GT(steps.size(), 12U);
+  steps.erase(steps.begin());
+  steps.erase(std::prev(steps.end()));
+  for (const auto& [version, count] : steps) EXPECT_EQ(count, 2) << version;
 }
 
 /// The first worker pushes after a second and departs; the round waits for the last one, which takes two.

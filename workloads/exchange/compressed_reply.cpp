@@ -27,7 +27,7 @@ std::vector<ReplyPiece> pieces_of(const ExchangePlan& exchange, ComputeDevice& d
     ReplyPiece& piece = pieces.emplace_back();
     piece.extent = extent;
     auto setting = exchange.compression_setting(server, extent.flat_offset, extent.parameters);
-    setting.is_reply = true;
+    setting.is_gradient = false;
     piece.codec = make_device_codec(exchange, device, setting);
     const std::int64_t statistics = (extent.elements - extent.parameters) * 4;
     piece.longest = piece.codec->message_bytes() + statistics;

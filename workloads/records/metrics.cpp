@@ -265,10 +265,13 @@ std::vector<CommitWait> commit_waits(const RunInfo& info, const Journal& journal
     by_servers.push_back({commit.started, commit.started + commit.by_servers});
     by_workers = std::max(by_workers, commit.blocked - commit.by_servers);
   }
-  // In the background, only the end of the job waits for more than the copies.
+  // In the background, workers wait for the copies, and for the rest at the end of the job. A worker that
+  // takes no step meanwhile passes rounds, evaluates, or has ended.
   const bool blocks = info.experiment.checkpoint.mode == CommitMode::blocking;
   all = united(std::move(all));
   by_servers = united(std::move(by_servers));
+  Seconds last{};  // end of a step
+  for (const StepRecord& step : journal.steps) last = std::max(last, step.start + step.duration());
   auto departures = departures_of_workers(info, journal);
   for (const auto& [rank, steps] : steps_by_worker(journal)) {
     const std::vector<Seconds>& departed = departures[rank];
@@ -282,8 +285,9 @@ std::vector<CommitWait> commit_waits(const RunInfo& info, const Journal& journal
       const Seconds exchange = step.phases[static_cast<std::size_t>(Phase::exchange)];
       CommitWait& wait = waits[steps[i]];
       wait.in_exchange = std::min(exchange, common(Interval{end - exchange, end}, by_servers));
-      const Seconds after = common(Interval{end, until}, all);
-      wait.after_step = blocks ? std::min(after, by_workers) : after;
+      wait.after_step =
+          std::min(by_workers, common(Interval{end, blocks ? until : std::min(until, last)}, all));
+      if (!blocks && until > last) wait.after_step += common(Interval{last, until}, all);
     }
   }
   return waits;

@@ -1,6 +1,9 @@
 // FedAvg (McMahan et al., AISTATS 2017, algorithm 1). Local SGD whose average is weighted by the samples of
 // each worker. In each round a random fraction of the workers takes steps, the same at all ranks; the others
-// pass the round. They get its model, too, which the paper sends only to workers that take steps.
+// pass the round. They get its model, too, which the paper sends only to workers that take steps. Over
+// servers a worker that joins counts the updates of its model as rounds. If earlier rounds ended without an
+// update, as all who were drawn had left, it draws for other rounds than those who saw these: more or fewer
+// workers than the fraction may take steps then.
 #include <algorithm>
 #include <cmath>
 #include <numeric>

@@ -139,6 +139,10 @@ TEST_P(Compressions, ShowNonFiniteValues) {
   }
 }
 
+TEST_P(Compressions, HaveTheStatedMemory) {
+  EXPECT_EQ(make(GetParam(), {{20, 30}})->memory_vectors(), factory().memory_vectors);
+}
+
 TEST_P(Compressions, SumsOfMessagesDecodeToTheSum) {
   if (factory().sharing != Sharing::summed) return;
   Rng random(6);

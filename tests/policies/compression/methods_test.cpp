@@ -102,12 +102,12 @@ TEST(Dgc, WarmsUp) {
   }
 }
 
-/// A server's means have the momentum of the workers' pushes already.
-TEST(Dgc, RepliesHaveNoMomentum) {
+/// A server's means have the momentum of the workers' pushes already, and changes of models the optimiser's.
+TEST(Dgc, OnlyGradientsGetMomentum) {
   const auto codec =
       catalog().find("dgc").make.make({.stretch = stretch_with({{1, 4}}),
                                        .options = options_of("dgc", {{"ratio", 0.25}, {"masking", false}}),
-                                       .is_reply = true});
+                                       .is_gradient = false});
   std::vector<float> memory(8);
   std::vector<std::byte> message(8);
   for (int exchange = 0; exchange < 2; ++exchange)

@@ -167,5 +167,22 @@ TEST(Limits, AreNotMetByAnOrdinaryExperiment) {
   EXPECT_TRUE(met_warnings(warning_group().limits(), {experiment, chosen}).empty());
 }
 
+TEST(Limits, TwoMomentaAreThoseOfGradientsWithErrorFeedback) {
+  Experiment experiment;
+  experiment.stop.rounds = 10;
+  experiment.placement.workers = {"a", "b"};
+  experiment.optimizer.momentum = 0.9;
+  experiment.sync.compression = "dgc";
+  const auto warnings = [&] {
+    return met_warnings(warning_group().limits(), {experiment, ResolvedExperiment(experiment)}).size();
+  };
+  EXPECT_EQ(warnings(), 1U);
+  experiment.sync.algorithm = "local-sgd";
+  EXPECT_EQ(warnings(), 0U);
+  experiment.sync.algorithm = "bsp";
+  experiment.sync.compression_options = {{"error_feedback", false}};
+  EXPECT_EQ(warnings(), 0U);
+}
+
 }  // namespace TANDEM_FILE
 }  // namespace tandem::testing

@@ -213,6 +213,19 @@ TEST(Shares, CommitsAreWaitedForAfterTheLastStepAndUntilTheMachineDeparts) {
   EXPECT_DOUBLE_EQ(shares.at(0).commits, 0.2);
 }
 
+/// Copies of 1 s, stored in 5 s while one worker passes rounds and the other one has ended, and in 3 s after
+/// the job's last step.
+TEST(Shares, CommitsInTheBackgroundAreWaitedForAtTheEndOnly) {
+  Journal journal;
+  journal.steps = {step_of(0, 0, 0, 0, 2, 0), step_of(1, 0, 0, 0, 2, 0), step_of(0, 1, 4, 8, 1, 0)};
+  journal.commits = {{.round = 1, .started = Seconds(2), .ended = Seconds(7), .blocked = Seconds(1)},
+                     {.round = 5, .started = Seconds(9), .ended = Seconds(12), .blocked = Seconds(1)}};
+  RunInfo info = info_of({"worker", "worker"}, sync::Route::all_reduce);
+  info.experiment.checkpoint.mode = CommitMode::background;
+  for (const auto& [rank, shares] : time_shares(info, journal, Seconds(12)))
+    EXPECT_DOUBLE_EQ(shares.commits, (1.0 + 3) / 12) << rank;
+}
+
 TEST(Shares, AddUpToOneExactly) {
   for (const auto seed : testing::seeds(200)) {
     TANDEM_TRACE_SEED(seed);

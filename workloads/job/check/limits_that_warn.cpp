@@ -48,8 +48,11 @@ const std::vector<Limit>& limits_that_warn() {
        "momentum",
        {{"optimizer.momentum", "0", "sync.compression=dgc optimizer.momentum=0.9",
          [](All all) {
-           return all.experiment.sync.compression == "dgc" && all.experiment.optimizer.momentum > 0.0 &&
-                  all.chosen.compression.options().real("momentum") > 0.0;
+           if (all.experiment.sync.compression != "dgc" || all.experiment.optimizer.momentum == 0.0)
+             return false;
+           const Options& options = all.chosen.compression.options();
+           return all.chosen.algorithm->payload == sync::Payload::gradient &&
+                  compression::has_error_feedback(options) && options.real("momentum") > 0.0;
          }}}},
       {Kind::value,
        "a number without a unit is in seconds",

@@ -102,7 +102,8 @@ RankMemory of_worker(const Job& job, int index) {
   if (exchange.route() == sync::Route::all_reduce) memory.buffers = largest_bucket(job.model());
   // The copy that is averaged, its mean, and the other's model.
   if (exchange.route() == sync::Route::peers) memory.buffers = model * 3;
-  if (exchange.compression() != nullptr && exchange.has_error_feedback()) memory.buffers += model;
+  if (exchange.compression() != nullptr && exchange.has_error_feedback())
+    memory.buffers += model * exchange.compression()->memory_vectors;
   if (exchange.compresses_replies()) memory.buffers += model;  // at most: a reply before decompression
   memory.activations = activations_of(job, &ModelDescription::Activations::kept, job.data().batch());
   memory.data = of_worker_data(job, index);
@@ -133,6 +134,8 @@ RankMemory of_server(const Job& job, int shard) {
     memory.algorithm += part;
   if (exchange.compression() != nullptr) memory.buffers = part * workers;  // at most: before decompression
   if (exchange.compresses_replies()) memory.buffers += part;               // at most: a message
+  if (exchange.compresses_replies() && exchange.servers_send_means() && exchange.has_error_feedback())
+    memory.buffers += part * exchange.compression()->memory_vectors;
   // At most: the models that workers have.
   if (exchange.replies_bring_differences()) memory.algorithm += part * (workers + 1);
   return memory;

@@ -242,12 +242,12 @@ Bytes commit_size(const Job& job, Rank rank, bool with_model) {
         shard_elements(exchange.shard_layout().at(static_cast<std::size_t>(assignment.index)));
     elements += vectors_of_server(exchange) * part;
     if (exchange.compresses_replies() && exchange.servers_send_means() && exchange.has_error_feedback())
-      elements += part;
+      elements += exchange.compression()->memory_vectors * part;
   }
   if (assignment.role == Role::worker) {
     elements += vectors_of_worker(exchange, model) * model.elements();
     if (exchange.compression() != nullptr && exchange.has_error_feedback())
-      elements += trained_elements(model);
+      elements += exchange.compression()->memory_vectors * trained_elements(model);
   }
   return Bytes(elements * static_cast<std::int64_t>(sizeof(float)));
 }

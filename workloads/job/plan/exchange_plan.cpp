@@ -124,7 +124,8 @@ compression::Setting ExchangePlan::compression_setting(int worker, std::int64_t 
   return {.stretch = stretch_of(*model_, position, elements),
           .options = compression_options_,
           .seed = sync_setting_.seed,
-          .worker = worker};
+          .worker = worker,
+          .is_gradient = payload() == sync::Payload::gradient};
 }
 
 std::vector<std::int64_t> ExchangePlan::summed_elements() const {

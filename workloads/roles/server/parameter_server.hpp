@@ -42,8 +42,8 @@ class ParameterServer {
   void handle(const WorkerLines::Left& event) { leave(event.worker); }
   void handle(const WorkerLines::OfJoin& event) { advance_join(event.worker, event.last); }
   void handle(const WorkerLines::OfSteward& event);
-  void on_push(int worker, const protocol::Push& push, bool is_withdrawn = false);
-  sync::Push event_of(int worker, const protocol::Push& push, bool is_withdrawn = false) const;
+  void on_push(int worker, const protocol::Push& push, bool is_withdrawn);
+  sync::Push event_of(int worker, const protocol::Push& push, bool is_withdrawn) const;
   void decide_about_key(const sync::ServerEvent& event);
   void decide(const sync::ServerEvent& event);
   void carry_out(const sync::ServerDecisions& decisions);

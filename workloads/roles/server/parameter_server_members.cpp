@@ -40,7 +40,7 @@ void ParameterServer::on_departed(int worker) {
   if (const auto pushed = lines_.disconnect(worker, !drops)) {
     key_ = pushed->key;
     model_.pushes().note_push(worker, pushed->push.version);
-    on_push(worker, pushed->push);
+    on_push(worker, pushed->push, pushed->is_withdrawn);
   }
   lose_place(worker);
   // The round does not wait for a worker that has pushed, or begun to.

@@ -218,14 +218,15 @@ std::optional<WorkerLines::Pushed> WorkerLines::disconnect(int worker, bool take
   const auto last = take(next_of(worker));
   for (Pending& piece : of.pieces) take(piece);
   const auto push = inbox_.on_gone(worker, last, is_whole);
+  const bool is_withdrawn = std::exchange(of.is_withdrawn, false);
   // Sends of the last reply, whose model must remain until they end.
   for (Pending& send : of.reply) take(send);
   of.reply.clear();
   take(of.answer);
   if (!push || !takes_push) return std::nullopt;
-  const Pushed pushed{worker, begin_answer(worker), *push, /*is_withdrawn=*/false};
+  const Pushed pushed{worker, begin_answer(worker), *push, is_withdrawn};
   // In a job from which workers depart, no thread besides this one works.
-  work_.begin_push(context_, pushed);
+  if (!is_withdrawn) work_.begin_push(context_, pushed);
   return pushed;
 }
 

@@ -41,6 +41,12 @@ std::unique_ptr<Exchange> make_exchange(const Job& job, Context& context, Replic
   return make_peer_exchange(roster, plan, job.stop(), context, replica, decisions.neighbours());
 }
 
+/// As if nobody had left.
+sync::Members all_members(const ExchangePlan& plan, int round) {
+  const auto all = plan.all_workers();
+  return {round, {all.begin(), all.end()}};
+}
+
 }  // namespace
 
 Worker::Worker(const Job& job, Context& context, Journal& journal, int index, int incarnation, Slot slot)
@@ -131,6 +137,9 @@ void Worker::join() {
     compute({.kind = Work::Kind::update, .bytes = model_bytes()}, replica_.adopt_received());
   replica_.begin_at(progress_.step());
   batches_.join(members_->deals(), progress_.samples_taken(), incarnation_);
+  // Without servers, the policy knows the members already. The job's rounds count all pushes, also late ones,
+  // so the model's updates say better in which round the others are.
+  if (servers_count) decisions_.on_members(all_members(plan_, progress_.version()), false);
   ends_.now = ends_.by_exchange = arrival.result.stop;
 }
 
@@ -423,8 +432,7 @@ void Worker::resume(const Job& job, int index) {
     decisions_.log_restored(decisions_.state());
   if (progress_.granted_steps() > 0) grant(progress_.granted_steps());
   if (job.resume()->former_workers == 0 && job.resume()->members.empty()) return;
-  const auto all = plan_.all_workers();
-  decisions_.on_members({progress_.round(), {all.begin(), all.end()}}, false);
+  decisions_.on_members(all_members(plan_, progress_.round()), false);
 }
 
 /// What follows the checkpoint from which the job starts again, before the next step.

@@ -79,6 +79,9 @@ TEST(Memory, OfOptimisersAndAlgorithms) {
   EXPECT_EQ(estimate_memory(job(experiment), 2).algorithm, Bytes(4 * lenet_bytes))
       << "a push and an older model of each worker";
   experiment.sync.algorithm = "bsp";
+  experiment.sync.compression = "dgc";
+  EXPECT_EQ(estimate_memory(job(experiment), 0).buffers, Bytes(2 * lenet_bytes)) << "unsent, and velocities";
+  experiment.sync.compression = "none";
   experiment.sync.over = sync::Route::all_reduce;
   experiment.workload.bucket_bytes = Bytes(0);
   EXPECT_EQ(estimate_memory(job(experiment), 0).buffers, Bytes(lenet_bytes)) << "one bucket";

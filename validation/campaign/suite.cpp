@@ -15,7 +15,6 @@
 #include "workloads/experiment/tensor_list.hpp"
 #include "workloads/experiment/yaml.hpp"
 #include "workloads/job/check/experiment_file.hpp"
-#include "workloads/job/check/job_assembly.hpp"
 
 namespace tandem::validation {
 namespace {

@@ -121,8 +121,10 @@ const Catalog<int>& model_catalog() {
 
 bool is_for_photographs(const std::string& model) {
   const auto names = model_catalog().names();
-  return std::ranges::find(names, model) != names.end() &&
-         rows[model_catalog().find(model).make].for_photographs;
+  if (std::ranges::find(names, model) == names.end()) return false;
+  // Families of networks come after the rows; they are for small images.
+  const auto index = static_cast<std::size_t>(model_catalog().find(model).make);
+  return index < std::size(rows) && rows[index].for_photographs;
 }
 
 std::vector<Segment> define_model(const std::string& model, const DatasetInfo& images) {

@@ -14,6 +14,7 @@
 #include "workloads/experiment/overrides.hpp"
 #include "workloads/experiment/presets.hpp"
 #include "workloads/experiment/tensor_list.hpp"
+#include "workloads/experiment/resolved_experiment.hpp"
 #include "workloads/experiment/yaml.hpp"
 #include "workloads/job/check/catalogues.hpp"
 #include "workloads/job/check/experiment_check.hpp"
@@ -343,6 +344,12 @@ Experiment with_overrides(Experiment experiment, const Overrides& overrides, con
     return origin;
   });
   return experiment;
+}
+
+void choose_loaders(Experiment& experiment, const Locate& locate) {
+  Experiment::Data& data = experiment.data;
+  if (data.source != DataSource::storage || locate("data.background").is_given) return;
+  data.loaders = ResolvedExperiment(experiment).cache->loaders;
 }
 
 Experiment apply_variant(const Experiment& experiment, const std::string& variant) {

@@ -55,6 +55,10 @@ LocatedExperiment load_located_job(const std::string& path, const Overrides& ove
 /// Relative paths are taken from the working directory. Errors: ConfigError.
 Experiment with_overrides(Experiment experiment, const Overrides& overrides, const std::string& place);
 
+/// Chooses the loaders (data.background) of a cache policy that was published with some, unless that key is
+/// given. load_placed does the same.
+void choose_loaders(Experiment& experiment, const Locate& locate);
+
 /// Fills in placement defaults (workers: every host without another role) and checks the experiment against
 /// the platform: hosts exist, disks exist where needed, the cache fits the disk and the memory of the host
 /// (<prop id="memory">), there is at least one worker, and a server if the route needs one, and options of

@@ -70,12 +70,6 @@ LoadedJob placed_alone(LocatedExperiment located, PlatformReader& platforms) {
 
 }  // namespace
 
-void choose_loaders(Experiment& experiment, const Locate& locate) {
-  Experiment::Data& data = experiment.data;
-  if (data.source != DataSource::storage || locate("data.background").is_given) return;
-  data.loaders = ResolvedExperiment(experiment).cache->loaders;
-}
-
 LoadedExperiment load_placed(const std::string& path, const Overrides& overrides, const std::string& variant,
                              PlatformReader& platforms) {
   LocatedExperiment located = load_located(path, overrides, variant);

@@ -48,10 +48,6 @@ struct LoadedJobs {
 
 using LoadedExperiment = std::variant<LoadedJob, LoadedJobs>;
 
-/// Chooses the loaders (data.background) of a cache policy that was published with some, unless that key is
-/// given. load_placed does the same.
-void choose_loaders(Experiment& experiment, const Locate& locate);
-
 /// As load_located, with the placement of every job. Errors: ConfigError.
 LoadedExperiment load_placed(const std::string& path, const Overrides& overrides, const std::string& variant,
                              PlatformReader& platforms);

@@ -20,6 +20,8 @@ namespace {
 using platforms::Description;
 using platforms::Host;
 
+bool computes(const Host& host) { return host.speed.count() > 0.0; }
+
 class Placer {
  public:
   Placer(Experiment& experiment, const Description& platform, const Locate& locate, const CheckPlaced& check)
@@ -226,8 +228,6 @@ class Placer {
                         slots->second + "'");
     return static_cast<int>(value->count());
   }
-
-  static bool computes(const Host& host) { return host.speed.count() > 0.0; }
 
   /// A store reads its disk; every other rank computes.
   void check_hosts_compute() const {

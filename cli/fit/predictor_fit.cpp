@@ -21,16 +21,29 @@ using nlohmann::json;
 
 using Evaluations = std::map<std::string, estimates::Evaluation>;  ///< by device
 
+/// Why the table does not know the row's precision or batch; empty: it does, or the row states none.
+std::string unknown_setting(const AskedRow& row, const DeviceReadings& rows) {
+  if (!row.precision.empty() && row.precision != rows.precision)
+    return fmt::format("precision {} was not measured, only {}", row.precision,
+                       rows.precision.empty() ? "one that the table does not state" : rows.precision);
+  if (!row.batch || (*row.batch >= rows.least_batch && *row.batch <= rows.most_batch)) return "";
+  if (rows.least_batch == 0.0)
+    return fmt::format("batch is {:g}, but the table does not state the batch that was measured", *row.batch);
+  return fmt::format("batch is {:g}, but was {:g} to {:g} where it was measured", *row.batch,
+                     rows.least_batch, rows.most_batch);
+}
+
 /// Why there is no time for the row; empty: there is one.
-std::string refusal_of(const AskedRow& row, const std::vector<std::string>& features,
-                       const Evaluations& evaluations) {
+std::string refusal_of(const AskedRow& row, const StepsTable& table, const Evaluations& evaluations) {
   const auto known = evaluations.find(row.device);
   if (known == evaluations.end()) {
     std::vector<std::string> devices;
     for (const auto& [device, found] : evaluations) devices.push_back(device);
     return fmt::format("device {} was not measured, only {}", row.device, fmt::join(devices, ", "));
   }
-  return outside_text(features, known->second.predictor, row.features);
+  if (std::string unknown = unknown_setting(row, table.devices.at(row.device)); !unknown.empty())
+    return unknown;
+  return outside_text(table.features, known->second.predictor, row.features);
 }
 
 /// Prints the times, and returns them as a document.
@@ -38,7 +51,7 @@ json answer(const PredictorFitOptions& options, const StepsTable& table, const E
   json answers = json::array();
   for (const AskedRow& row : read_asked_rows(options.asked, table, options.table.device)) {
     json answered = {{"place", row.place}, {"device", row.device}};
-    if (const std::string refusal = refusal_of(row, table.features, evaluations); !refusal.empty()) {
+    if (const std::string refusal = refusal_of(row, table, evaluations); !refusal.empty()) {
       print_warning(row.place + ": no time, because " + refusal);
       answered["refused"] = refusal;
     } else {

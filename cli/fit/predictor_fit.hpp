@@ -17,7 +17,8 @@ struct PredictorFitOptions {
 };
 
 /// Prints the forms with their errors for each device, and the times that are asked for. A row with a device
-/// that is not in the table, or a feature outside what was seen, gets none, and says why. Errors: ConfigError
+/// or precision that is not in the table, or a batch or feature outside what was seen, gets none, and says
+/// why. Errors: ConfigError
 /// with file and line, WorldError.
 void fit_predictor(const PredictorFitOptions& options);
 

@@ -94,8 +94,9 @@ std::string evaluation_text(const DeviceReadings& rows, const Evaluation& found,
   const double reached = std::min(confidence, found.predictor.most_confidence());
   return text +
          fmt::format(
-             "  intervals of {} (jackknife+ over groups; at least {} whatever the errors' distribution)\n",
-             percent(reached), percent(std::max(0.0, 2.0 * reached - 1.0)));
+             "  intervals of {} (hierarchical jackknife+ of {} groups; at least {} of new groups drawn like "
+             "them)\n",
+             percent(reached), found.predictor.folds.size(), percent(std::max(0.0, 2.0 * reached - 1.0)));
 }
 
 std::vector<std::string> evaluation_warnings(const Evaluation& found, double confidence) {

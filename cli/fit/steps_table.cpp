@@ -238,8 +238,10 @@ class Reader {
 bool is_rate(const std::string& column) {
   std::string lower;
   for (const char c : column) lower += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  const char* const marks[] = {"speed", "per_second", "/s"};
-  return std::ranges::any_of(marks, [&](const char* mark) { return lower.find(mark) != std::string::npos; });
+  const auto has = [&](const char* mark) { return lower.find(mark) != std::string::npos; };
+  // "s/step" and "seconds/sample" are times.
+  const auto ends_in = [&](const char* mark) { return lower.ends_with(mark); };
+  return has("speed") || has("per_second") || ends_in("/s") || ends_in("/sec") || ends_in("/second");
 }
 
 StepsTable read_steps_table(const StepsTableOptions& options) { return Reader(options).read(); }
@@ -251,8 +253,14 @@ std::vector<AskedRow> read_asked_rows(const std::string& file, const StepsTable&
   source.expect_in(table);
   if (!device.empty()) table.expect(device);
   std::vector<AskedRow> rows;
-  while (table.next_row())
-    rows.push_back({table.place(), device.empty() ? "" : name_in(table, device), source.values(table)});
+  while (table.next_row()) {
+    AskedRow& row = rows.emplace_back();
+    row.place = table.place();
+    if (!device.empty()) row.device = name_in(table, device);
+    row.precision = table.text(precision_column);
+    if (table.is_given(batch_column)) row.batch = table.positive(batch_column);
+    row.features = source.values(table);
+  }
   return rows;
 }
 

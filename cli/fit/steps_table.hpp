@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,13 +33,16 @@ struct StepsTable {
   std::vector<std::string> notes;                 ///< where features come from, and which were left out
 };
 
-/// Whether a column's name says that it holds steps per second, whose inverse is the time of a step.
+/// Whether a column's name says that it holds steps per second, whose inverse is the time of a step: it has
+/// "speed" or "per_second", or ends in "/s", "/sec" or "/second".
 bool is_rate(const std::string& column);
 
 /// Rows that a predictor is asked about.
 struct AskedRow {
   std::string place;  ///< "FILE:LINE"
   std::string device;
+  std::string precision;        ///< of the column `precision`; empty: not stated
+  std::optional<double> batch;  ///< of the column `batch`; none: not stated
   std::vector<double> features;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <map>
 #include <set>
@@ -156,7 +157,11 @@ FittedForm chosen_form(const std::vector<Sample>& samples, const std::vector<For
 
 FoldOfGroup fold_without(const std::string& group, const std::vector<Sample>& samples) {
   const auto [own, others] = split(samples, group);
-  FittedForm form = chosen_form(others, scores_of(others));
+  auto scores = scores_of(others);
+  // What the whole table refuses, e.g. powers of a feature that is 0 in this group alone, predicts no group.
+  for (std::size_t i = 0; i < scores.size(); ++i)
+    if (!forms().entries()[i].make(points_of(samples)).fitted) scores[i].errors.reset();
+  FittedForm form = chosen_form(others, scores);
   Vector ratios = log_ratios(form, own);
   return {group, std::move(form), std::move(ratios)};
 }
@@ -214,6 +219,24 @@ std::optional<double> error_by_rows(const Catalog<FormFit>::Entry& form,
   return mean(errors);
 }
 
+/// The end of an interval by a fold, and how much it counts.
+struct End {
+  double value, weight;
+};
+
+/// The innermost end that no more than the mass `outside` lies beyond. `ends` from the outside inwards;
+/// `unseen`: the mass of the new group, which lies beyond all of them.
+double end_of(const std::vector<End>& ends, double unseen, double outside) {
+  constexpr double rounding = 1e-12;
+  double found = ends.front().value, beyond = unseen;
+  for (const End& end : ends) {
+    if (beyond > outside + rounding) break;
+    found = end.value;
+    beyond += end.weight;
+  }
+  return found;
+}
+
 }  // namespace
 
 std::optional<std::size_t> Predictor::outside(const std::vector<double>& features) const {
@@ -225,27 +248,24 @@ std::optional<std::size_t> Predictor::outside(const std::vector<double>& feature
 
 Predictor::Time Predictor::predict(const std::vector<double>& features, double confidence) const {
   TANDEM_CHECK(confidence > 0.0 && confidence < 1.0, confidence);
-  Vector lower, upper;
+  const double of_group = 1.0 - most_confidence();
+  std::vector<End> lower, upper;
   for (const FoldOfGroup& fold : folds) {
     const double value = fold.form.predict(features);
+    const double weight = of_group / static_cast<double>(fold.log_ratios.size());
     for (const double ratio : fold.log_ratios) {
-      lower.push_back(value * std::exp(-std::abs(ratio)));
-      upper.push_back(value * std::exp(std::abs(ratio)));
+      lower.push_back({value * std::exp(-std::abs(ratio)), weight});
+      upper.push_back({value * std::exp(std::abs(ratio)), weight});
     }
   }
-  std::ranges::sort(lower);
-  std::ranges::sort(upper);
-  const auto count = static_cast<double>(lower.size());
-  // Rounding must not move (1 - 0.9) * 10 below 1.
-  const double place = (1.0 - confidence) * (count + 1.0) + 1e-9;
-  const auto outer = static_cast<std::size_t>(std::clamp(std::floor(place), 1.0, count));
-  return {form.predict(features), lower[outer - 1], upper[upper.size() - outer]};
+  std::ranges::sort(lower, std::less(), &End::value);
+  std::ranges::sort(upper, std::greater(), &End::value);
+  const double outside = 1.0 - confidence;
+  return {form.predict(features), end_of(lower, of_group, outside), end_of(upper, of_group, outside)};
 }
 
 double Predictor::most_confidence() const {
-  std::size_t count = 0;
-  for (const FoldOfGroup& fold : folds) count += fold.log_ratios.size();
-  return static_cast<double>(count) / static_cast<double>(count + 1);
+  return static_cast<double>(folds.size()) / static_cast<double>(folds.size() + 1);
 }
 
 bool Evaluation::is_leaking() const {

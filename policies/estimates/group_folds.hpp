@@ -2,8 +2,10 @@
 // intervals. Readings of one run are no independent rows: folds over rows measure how well a table can be
 // looked up. Pure.
 // Sources: Barber, Candes, Ramdas, Tibshirani: Predictive inference with the jackknife+. Annals of Statistics
-// 49(1), 2021 (for groups: CV+); Varma, Simon: Bias in error estimation when using cross-validation for model
-// selection. BMC Bioinformatics 7, 2006 (the choice belongs into the fold).
+// 49(1), 2021; Lee, Barber, Willett: Distribution-free inference with hierarchical data. arXiv:2306.06342,
+// 2023 (jackknife+ whose points come in groups: each group counts once, however many points it has); Varma,
+// Simon: Bias in error estimation when using cross-validation for model selection. BMC Bioinformatics 7, 2006
+// (the choice belongs into the fold).
 #pragma once
 
 #include <cstddef>
@@ -54,11 +56,11 @@ struct Predictor {
   };
   /// The first feature that lies outside what was seen; none: all inside.
   std::optional<std::size_t> outside(const std::vector<double>& features) const;
-  /// By jackknife+, whatever the distribution of the errors: at least 2 confidence - 1 for a group like those
-  /// that were seen, and about `confidence`; above most_confidence() that. Pre: 0 < confidence < 1; features
-  /// not outside.
+  /// By hierarchical jackknife+ (see above), for a point of a new group: about `confidence` of them, and at
+  /// least 2 confidence - 1, whatever the distribution of the errors, if the new group and those that were
+  /// seen are drawn alike. Above most_confidence() that. Pre: 0 < confidence < 1; features not outside.
   Time predict(const std::vector<double>& features, double confidence) const;
-  /// With n points n / (n + 1).
+  /// With n groups n / (n + 1), however many points they have.
   double most_confidence() const;
 };
 

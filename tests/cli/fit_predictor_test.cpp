@@ -6,6 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "cli/fit/steps_table.hpp"
 #include "tests/cli/command.hpp"
 #include "workloads/model/features.hpp"
 
@@ -67,7 +68,8 @@ constexpr const char* by_network = "speed steps.csv --group network --device gpu
 TEST_F(FitPredictor, FindsTheLawOfEachDevice) {
   make_table();
   line_.write("ask.csv",
-              "gpu,matrix_flops,launches\nslow,3.5e9,120\nfast,3.5e9,120\nfast,2e10,120\nfaster,3.5e9,120\n");
+              "gpu,matrix_flops,launches,batch,precision\nslow,3.5e9,120,,\nfast,3.5e9,120,128,fp32\n"
+              "fast,2e10,120,,\nfaster,3.5e9,120,,\nfast,3.5e9,120,64,\nfast,3.5e9,120,,fp16\n");
   const json found = fit(by_network + std::string("step_time --ask ask.csv --out speed.json"));
   EXPECT_EQ(found.at("features"), json({"matrix_flops", "launches"})) << "the batch is the same in all rows";
   ASSERT_EQ(found.at("devices").size(), 2U);
@@ -79,13 +81,15 @@ TEST_F(FitPredictor, FindsTheLawOfEachDevice) {
   EXPECT_EQ(fast.at("form").at("name"), "additive");
   EXPECT_LT(fast.at("errors").at("mean").get<double>(), 1e-6);
   const json& asked = found.at("asked");
-  ASSERT_EQ(asked.size(), 4U);
+  ASSERT_EQ(asked.size(), 6U);
   EXPECT_NEAR(asked[0].at("value_s").get<double>(), 0.01 + 0.035 + 0.012, 1e-7);
   EXPECT_NEAR(asked[1].at("value_s").get<double>(), 0.01 + 0.00875 + 0.012, 1e-7);
   EXPECT_THAT(asked[2].at("refused").get<std::string>(),
               HasSubstr("matrix_flops is 2e+10, but was 1e+09 to 1e+10"));
   EXPECT_THAT(asked[3].at("refused").get<std::string>(),
               HasSubstr("device faster was not measured, only fast, slow"));
+  EXPECT_EQ(asked[4].at("refused"), "batch is 64, but was 128 to 128 where it was measured");
+  EXPECT_EQ(asked[5].at("refused"), "precision fp16 was not measured, only fp32");
   const json written = json::parse(std::ifstream(line_.folder() / "speed.json"));
   EXPECT_EQ(written.at("devices"), found.at("devices"));
   const json rates = fit(by_network + std::string("speed"));
@@ -93,6 +97,13 @@ TEST_F(FitPredictor, FindsTheLawOfEachDevice) {
   const auto text = line_.tandem(std::string("fit ") + by_network + "speed");
   EXPECT_THAT(text.output, HasSubstr("chosen: additive"));
   EXPECT_THAT(text.output, HasSubstr("runs on fresh machines differ is not known"));
+}
+
+TEST(RatesOfTables, ShowInTheNameOfTheColumn) {
+  for (const char* rate : {"steps/s", "images/sec", "Batches/Second", "speed_mean", "steps_per_second"})
+    EXPECT_TRUE(cli::is_rate(rate)) << rate;
+  for (const char* time : {"s/step", "ms/step", "seconds/sample", "step_time"})
+    EXPECT_FALSE(cli::is_rate(time)) << time;
 }
 
 TEST_F(FitPredictor, KnowsTheFeaturesOfModels) {
@@ -145,6 +156,8 @@ TEST_F(FitPredictor, SimulationsTakeIt) {
   refuses("--set workload.batch=256",
           "key 'physics.predictor': expected a predictor that knows batch 256 on device t4 (it knows 32 to "
           "128)");
+  refuses("--set sync.algorithm=lb-bsp --set sync.over=server --set placement.servers=[server]",
+          "because sync.algorithm=lb-bsp gives steps other batches");
   refuses("--set workload.precision=fp16", "knows fp16 on device t4 (it knows fp32)");
   refuses("--set workload.model=resnet-cifar:blocks=90-90-90", "knows such a model on device t4 (");
   refuses("--set workload.model=synthetic", "expected a model of `tandem list model`, whose features");

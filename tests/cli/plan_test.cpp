@@ -148,7 +148,8 @@ TEST_F(Plan, TheWrittenFilesRunAndCostAsForetold) {
 
 /// Of four workers, a server that has the time of a message of 100 ms for each push and each reply does two
 /// at a time with two cores: its work of a round is shorter by two pushes and two replies, and by one more of
-/// each with four. Eight vCPUs of its offer are four cores.
+/// each with four. Eight vCPUs of its offer are four cores, of which a host that shares its
+/// machine with another one has two.
 TEST_F(Plan, CoresOfAServerShortenARoundAsByHand) {
   line_.write("machines.csv",
               "provider,region,instance,device,count,vcpus,kind,price_per_hour,currency,source,date\n"
@@ -179,6 +180,7 @@ TEST_F(Plan, CoresOfAServerShortenARoundAsByHand) {
   EXPECT_THAT(read("out/front.html"), HasSubstr("Cores of servers, as the platform"));
   const std::string offer = "<prop id='offer' value='machines.csv: store'/>";
   EXPECT_NEAR(round_s("", law + offer), four, 1e-6);
+  EXPECT_NEAR(round_s("", law + offer + "<prop id='tandem:machine' value='worker-1'/>"), two, 1e-6);
 }
 
 /// One machine that lives T, starts again after S, and commits every c rounds, which take no time: it keeps

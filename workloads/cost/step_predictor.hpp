@@ -31,8 +31,8 @@ struct StepPredictor {
 
 /// A step of the whole batch: both passes and the optimiser.
 struct FittedStep {
-  Seconds value, lower, upper;  ///< the interval is jackknife+
-  double confidence;            ///< of the interval; see estimates::Predictor::predict
+  Seconds value, lower, upper;  ///< the interval is that of estimates::Predictor::predict
+  double confidence;            ///< of the interval: at most n / (n + 1) with n groups
 };
 
 /// Errors: ConfigError with file and key for a file that `tandem fit speed` did not write.

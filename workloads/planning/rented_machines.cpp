@@ -52,11 +52,15 @@ platforms::Host rented_host(const platforms::Offer& offer, const std::string& na
   return host;
 }
 
-/// Two vCPUs are the threads of one core. Without attribute `core` in the platform.
-void take_cores_of_offer(platforms::Host& host) {
+/// Two vCPUs are the threads of one core, and the hosts of a machine share its cores. Attribute `core` of the
+/// platform counts instead, unless it is 1, the number of a host without it.
+void take_cores_of_offer(platforms::Host& host, const platforms::Description& platform) {
   const auto vcpus = host.properties.find("tandem:vcpus");
-  if (host.cores == 1 && vcpus != host.properties.end())
-    host.cores = std::max(1, std::atoi(vcpus->second.c_str()) / 2);
+  if (host.cores != 1 || vcpus == host.properties.end()) return;
+  const auto hosts =
+      std::ranges::count(platform.hosts, platforms::machine_of(host),
+                         [](const platforms::Host& other) { return platforms::machine_of(other); });
+  host.cores = std::max(1, std::atoi(vcpus->second.c_str()) / (2 * static_cast<int>(hosts)));
 }
 
 std::string machine_name(int machine) { return fmt::format("machine-{}", machine + 1); }
@@ -94,7 +98,7 @@ KeptMachines kept_machines(const std::vector<const LoadedJob*>& ways, PlatformRe
       hosts.push_back(rank.host);
       kept.hosts.push_back({first.platform.host(rank.host), {}});
       platforms::Host& host = kept.hosts.back().host;
-      take_cores_of_offer(host);
+      take_cores_of_offer(host, first.platform);
       // The file states what the offer says; its name would be looked up again.
       host.properties.erase("offer");
     }

@@ -58,7 +58,8 @@ class AdaCommServer final : public PushServer {
   void serialise(PolicyState& state) override {
     barrier_.serialise(state);
     state.value("steps", steps_);
-    state.column("known", known_, std::identity());
+    // The name in saved states.
+    state.column("told", known_, std::identity());
     state.value("next_change", next_change_);
     state.value("started", started_);
     state.value("first_loss", first_loss_);

@@ -6,6 +6,7 @@
 // workers than the fraction may take steps then.
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -37,17 +38,16 @@ bool may_pass(const Setting& setting) { return workers_of_round(setting) < setti
 class FedAvgWorker final : public LocalStepsWorker {
  public:
   FedAvgWorker(const Setting& setting, int worker)
-      : LocalStepsWorker(h_steps(setting.options), setting.options.text("weights"), may_pass(setting)),
+      : LocalStepsWorker(h_steps(setting.options), setting.options.text("weights"), true),
         options_(setting.options),
         seed_(setting.seed),
-        may_pass_(may_pass(setting)),
         worker_(worker),
         members_(static_cast<std::size_t>(setting.workers)) {
     std::iota(members_.begin(), members_.end(), 0);
   }
 
   std::optional<Exchange> passes(const StepBegin& event) override {
-    if (!may_pass_ || event.local_steps > 0) return std::nullopt;
+    if (event.local_steps > 0) return std::nullopt;
     if (has_begun_) ++round_;
     has_begun_ = true;
     // An exchange that is decided again stays empty.
@@ -82,7 +82,6 @@ class FedAvgWorker final : public LocalStepsWorker {
 
   Options options_;
   std::uint64_t seed_;
-  bool may_pass_;
   int worker_;
   std::vector<int> members_;  ///< among whom each round draws
   int round_ = 0;             ///< in progress, or the next one
@@ -90,7 +89,7 @@ class FedAvgWorker final : public LocalStepsWorker {
   int passed_ = -1;           ///< the last round that this worker has passed
 };
 
-/// An AveragingServer for rounds that workers may pass.
+/// An AveragingServer for rounds that workers may pass: a round may end without an update.
 class FedAvgServer final : public PushServer {
  public:
   explicit FedAvgServer(const Setting& setting)
@@ -143,6 +142,15 @@ class FedAvgServer final : public PushServer {
   std::vector<bool> accepted_;  ///< by slot: a push of it is part of the next update
 };
 
+/// Where all take steps, rounds are those of local SGD, and so are saved states.
+std::unique_ptr<WorkerPolicy> make_worker_of_fedavg(const Setting& setting, int worker) {
+  return may_pass(setting) ? make_worker<FedAvgWorker>(setting, worker)
+                           : make_worker<FixedStepsWorker>(setting, worker);
+}
+std::unique_ptr<ServerPolicy> make_server_of_fedavg(const Setting& setting) {
+  return may_pass(setting) ? make_server<FedAvgServer>(setting) : make_server<WeightedAverageServer>(setting);
+}
+
 std::vector<OptionSpec> options_of_fedavg() {
   std::vector<OptionSpec> options =
       outer_options({.h = 4, .rate = 1.0, .momentum = 0.0, .nesterov = false, .weights = "samples"});
@@ -159,8 +167,8 @@ std::vector<OptionSpec> options_of_fedavg() {
 
 Algorithm fedavg() {
   Factory make = changes_every_h_steps(outer_update);
-  make.make_worker = make_worker<FedAvgWorker>;
-  make.make_server = make_server<FedAvgServer>;
+  make.make_worker = make_worker_of_fedavg;
+  make.make_server = make_server_of_fedavg;
   make.workers_of_round = workers_of_round;
   make.membership.how += "; over servers a round draws among all slots";
   return {.name = "fedavg",

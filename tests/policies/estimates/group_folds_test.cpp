@@ -97,6 +97,19 @@ TEST(GroupFolds, DoNotSeeTheGroupThatTheyPredict) {
   EXPECT_GT(found.chosen_inside.mean, 0.05) << "the others are fitted with it";
 }
 
+/// Powers fit the others exactly.
+TEST(GroupFolds, ChooseNoFormThatCannotPredictAGroup) {
+  std::vector<Reading> readings =
+      table_of([](double flops, double launches) { return 3e-9 * std::pow(flops, 0.7) * launches; });
+  readings.push_back({{{5e9, 0.0}, 0.1}, "without launches", ""});
+  const Evaluation found = evaluate_forms(readings);
+  EXPECT_EQ(score(found, "powers").reason, "features that are not above 0");
+  for (const FoldOfGroup& fold : found.predictor.folds) {
+    EXPECT_NE(fold.form.name, "powers") << fold.group;
+    EXPECT_TRUE(std::isfinite(fold.log_ratios.front())) << fold.group;
+  }
+}
+
 /// A constant for each network that no feature explains, three readings each with 1 % between them.
 TEST(GroupFolds, NoticeThatRowsCanBeLookedUp) {
   std::vector<Reading> readings;
@@ -156,6 +169,19 @@ TEST(Jackknife, IntervalsByHand) {
   const auto inner = predictor.predict({1.5}, 0.6);
   EXPECT_NEAR(inner.lower, 2 / 1.2, 1e-12);
   EXPECT_NEAR(inner.upper, 5.2, 1e-9);
+}
+
+/// Three groups with as many points as one likes allow 3 / 4. Upper ends 1.1 (three times), 2.4, 2.2, 2 and
+/// 5.2; mass beyond 5.2 is 1 / 4, beyond 2.4 1 / 2, beyond 2.2 and 2 a twelfth more each, beyond 1.1 3 / 4.
+TEST(Jackknife, GroupsCountOnceHoweverManyPointsTheyHave) {
+  Predictor predictor = predictor_of({1, 2, 4}, {1.1, 1.2, 1.3});
+  predictor.folds[0].log_ratios.assign(3, std::log(1.1));
+  predictor.folds[1].log_ratios = {std::log(1.2), std::log(1.1), 0.0};
+  EXPECT_NEAR(predictor.most_confidence(), 0.75, 1e-12);
+  for (const auto& [confidence, upper] :
+       {std::pair(0.9, 5.2), {0.75, 5.2}, {0.55, 5.2}, {0.5, 2.4}, {0.4, 2.2}, {0.3, 2.0}, {0.25, 1.1}})
+    EXPECT_NEAR(predictor.predict({1.5}, confidence).upper, upper, 1e-9) << confidence;
+  EXPECT_NEAR(predictor.predict({1.5}, 0.75).lower, 1 / 1.1, 1e-12);
 }
 
 TEST(Jackknife, PredictorsKnowWhatTheyHaveSeen) {

@@ -135,6 +135,32 @@ TEST(DamagedStates, ThatNoPolicyCanHaveAreRejected) {
   EXPECT_THROW(restore(*collecting(), collected), ConfigError);
 }
 
+/// Jobs that an earlier version saved continue: their states have these names.
+TEST(SavedStates, KeepTheNamesOfTheirValues) {
+  const auto names_in = [](const std::string& algorithm) {
+    const auto& entry = catalog().find(algorithm);
+    const Setting setting{.workers = 2,
+                          .batch = 8,
+                          .route = Route::server,
+                          .options = Options::resolve(algorithm, entry.options, {})};
+    std::vector<std::string> names;
+    for (const std::string& state :
+         {serialised(*entry.make.make_worker(setting, 0)), serialised(*entry.make.make_server(setting))})
+      for (std::size_t end = state.find('='); end != std::string::npos; end = state.find('=', end + 1)) {
+        const std::size_t space = state.rfind(' ', end);
+        const std::size_t begin = space == std::string::npos ? 0 : space + 1;
+        names.push_back(state.substr(begin, end - begin));
+      }
+    return names;
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(names_in("fedavg"), (Names{"steps", "samples", "local_steps", "active", "expected", "arrived",
+                                       "pushes_of_departed", "version"}));
+  EXPECT_EQ(names_in("adacomm"), (Names{"steps", "samples", "local_steps", "active", "expected", "arrived",
+                                        "pushes_of_departed", "version", "steps", "told", "next_change",
+                                        "started", "first_loss", "rate", "loss_of", "loss"}));
+}
+
 TEST(RestoreEvents, ContainTheStateAsText) {
   EXPECT_EQ(restore_event("version=7 active=11"), "restore version=7 active=11");
   EXPECT_EQ(restored_state(restore_event("version=7 active=11")), "version=7 active=11");

@@ -1,5 +1,7 @@
 #include "workloads/job/plan/device_plan.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -138,6 +140,19 @@ ModelFeatures features_for_predictor(const LearnerSetting& learner) {
   return features_of(plan_model(learner));
 }
 
+/// A predictor knows the time of workload.batch alone.
+void refuse_varying_batches(const Experiment& experiment, const ExchangePlan& exchange) {
+  const bool is_global = experiment.recovery.batch == BatchRule::global;
+  const bool starts_with_fewer = experiment.continuation() == Continuation::restart_on_departure;
+  if (!exchange.varies_batch() && !(is_global && starts_with_fewer)) return;
+  throw KeyError(
+      "physics.predictor",
+      fmt::format("nothing, because {} gives steps other batches than workload.batch, whose time "
+                  "alone it knows; or a job that keeps them",
+                  is_global ? "recovery.batch=global" : "sync.algorithm=" + experiment.sync.algorithm),
+      "'" + experiment.physics.predictor + "'");
+}
+
 /// Two sources of the same: the profile, the predictor, and what the user measured.
 void refuse_two_measurements(const PricedModel& priced, const Experiment& experiment) {
   const std::string& predictor = experiment.physics.predictor;
@@ -196,7 +211,9 @@ DevicePlan::DevicePlan(const JobSpec& spec, const Roster& roster, const ReplicaP
       model, std::move(name), compression_cost(exchange), are_native_ && is_measured ? profile_ : nullptr,
       spec.experiment.workload.precision, decoding_threads(spec.experiment), std::move(measured));
   refuse_two_measurements(*prices_, spec.experiment);
-  if (!spec.experiment.physics.predictor.empty()) fit_steps(replica);
+  if (spec.experiment.physics.predictor.empty()) return;
+  refuse_varying_batches(spec.experiment, exchange);
+  fit_steps(replica);
 }
 
 void DevicePlan::fit_steps(const ReplicaPlan& replica) {

@@ -25,7 +25,8 @@ class DevicePlan {
   /// Loads the profile and the predictor, if the experiment names them. `spec` and `roster` must outlive it.
   /// Errors: ConfigError for files of these that cannot be read, for bad properties of a disk, for a host's
   /// answer time that is none, and for bad costs of a server of a host with a rank; KeyError for two sources
-  /// of the times of a step, and for steps that the predictor does not know.
+  /// of the times of a step, and for steps that the predictor does not know, among them those of jobs whose
+  /// batches change.
   DevicePlan(const JobSpec& spec, const Roster& roster, const ReplicaPlan& replica,
              const ExchangePlan& exchange);
 

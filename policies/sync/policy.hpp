@@ -257,6 +257,8 @@ std::string to_text(const Membership& membership);
 struct WorkerPace {
   Seconds step;      ///< of a local step
   Seconds exchange;  ///< from the end of its last step until its push has arrived
+  Seconds reply;     ///< from the end of a round until it begins the next one
+  friend bool operator==(const WorkerPace&, const WorkerPace&) = default;
 };
 
 struct Factory {
@@ -280,9 +282,9 @@ struct Factory {
   /// Gradients of one model that make an update, and end a round unless it is free running; those of older
   /// models are dropped. Null: every push counts.
   std::int64_t (*quorum)(const Setting&) = nullptr;
-  /// Local steps of a round when durations do not vary, while the slowest worker sets the pace; null:
-  /// otherwise.
-  int (*steady_steps)(const Options&, const WorkerPace& own, const WorkerPace& slowest) = nullptr;
+  /// Local steps of a round, by worker, when durations do not vary, while the slowest one sets the pace;
+  /// empty: workers that differ are equally slow, so that is open. Null: otherwise.
+  std::vector<int> (*steady_steps)(const Options&, const std::vector<WorkerPace>& workers) = nullptr;
   bool varies_batch = false;  ///< a reply may change the batch size of its worker
   bool uses_losses = false;   ///< decides by the losses of steps
   bool uses_done = false;     ///< decides by Push::done; shards agree on it unless time limits the job

@@ -259,6 +259,20 @@ TEST_F(Plan, MachinesThatStayMakeNoCommits) {
   EXPECT_TRUE(has_stayed);
 }
 
+/// As many samples as 1,000 rounds of two workers: also those whose gradients are dropped, and those of all
+/// local steps.
+TEST_F(Plan, EachStepOfARoundCounts) {
+  for (const std::string algorithm :
+       {"k-sync --set sync.options.k=1", "esync --set sync.options.slowest_steps=4"}) {
+    SCOPED_TRACE(algorithm);
+    const json found =
+        plan(": on-demand' --max-machines 2 --set stop.rounds=1000 --set sync.algorithm=" + algorithm);
+    EXPECT_EQ(found.at("rows").size(), 2U);
+    for (const json& row : found.at("rows"))
+      EXPECT_EQ(row.at("rounds").get<int>() * row.at("machines").get<int>(), 2000);
+  }
+}
+
 /// --fidelity priced, also of a study, whose folder then has no results of another fidelity.
 TEST_F(Plan, ResultsInClosedFormSayHowGoodTheyAre) {
   const auto once = line_.tandem("simulate job.yaml --fidelity priced --out once");

@@ -13,6 +13,7 @@
 #include "workloads/priced/fluid_network.hpp"
 #include "workloads/priced/job_life.hpp"
 #include "workloads/priced/speed_check.hpp"
+#include "workloads/records/metrics.hpp"
 
 namespace tandem {
 namespace TANDEM_FILE {
@@ -28,6 +29,7 @@ struct Case {
   std::string binds = "";   ///< what limits, if that is checked
   std::string unused = "";  ///< cores, in words, if `binds` is given
   int rounds = 10;
+  double slow_link = 0.0;  ///< of the last worker, in B/s; 0: as the others
 };
 /// Of a job whose last steps are of no round.
 Case in_long_job(Case of) {
@@ -45,6 +47,15 @@ class Predictions : public ::testing::TestWithParam<Case> {
       const char* device = GetParam().unequal && host % 2 == 1 ? "k80" : "t4";
       const std::string costs = host == 0 ? GetParam().costs : "";
       body.replace(body.find("HOST"), 4, fmt::format("<prop id='device' value='{}'/>{}", device, costs));
+    }
+    if (GetParam().slow_link > 0.0) {
+      const std::string last =
+          fmt::format("<link id='l{}' bandwidth='1000000000Bps'", GetParam().workers + 1);
+      const std::size_t at = body.find(last);
+      EXPECT_NE(at, std::string::npos) << body;
+      body.replace(
+          at, last.size(),
+          fmt::format("<link id='l{}' bandwidth='{}Bps'", GetParam().workers + 1, GetParam().slow_link));
     }
     const std::string cores = "core='2'";
     body.replace(body.find(cores), cores.size(), fmt::format("core='{}'", GetParam().cores));
@@ -86,6 +97,14 @@ TEST_P(Predictions, AreThoseOfTheSimulation) {
   EXPECT_NEAR(found.makespan.count(), run.makespan.count(), GetParam().within * run.makespan.count());
   EXPECT_LE(found.fastest.count() * rounds, 1.02 * run.makespan.count());
   EXPECT_GE(found.slowest.count() * rounds, 0.98 * run.makespan.count());
+  double parts = 0.0;
+  for (const priced::Part& part : found.parts) parts += part.time.count();
+  EXPECT_NEAR(parts, found.round.count(), 1e-9);
+  // The first and last steps of a short job are many.
+  if (rounds >= 100) {
+    EXPECT_NEAR(found.samples_per_round() * rounds / 32, static_cast<double>(run.journal.steps.size()),
+                (GetParam().within + 0.02) * static_cast<double>(run.journal.steps.size()));
+  }
   if (GetParam().binds.empty()) return;
   EXPECT_EQ(found.limits.front().name, GetParam().binds);
   EXPECT_EQ(found.unused_cores, GetParam().unused);
@@ -134,11 +153,16 @@ std::function<void(Experiment&)> summed_by(const std::string& collective) {
   };
 }
 /// Late steps stop, so all workers begin each round together.
+void three_with_cancel(Experiment& experiment) {
+  with_quorum("k-sync", 3)(experiment);
+  experiment.sync.options["cancel"] = true;
+}
 void varied_with_cancel(Experiment& experiment) {
   with_quorum("k-sync", 6)(experiment);
   experiment.sync.options["cancel"] = true;
   varied(experiment);
 }
+void esync_of_equal_devices(Experiment& experiment) { experiment.sync.algorithm = "esync"; }
 void esync_over_ring(Experiment& experiment) {
   summed_by("ring")(experiment);
   esync(experiment);
@@ -173,8 +197,13 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"asp_12", 12, 0.4, asp}, in_long_job({"k_sync_8", 8, 0.05, with_quorum("k-sync", 6)}),
         // The pushes and replies of the slow workers take a third of the server's link.
         in_long_job({"k_sync_6_unequal", 6, 0.32, with_quorum("k-sync", 3), true}),
+        // The buckets that the slow workers push before they stop take a part of the server's link.
+        in_long_job({"k_sync_6_unequal_cancel", 6, 0.25, three_with_cancel, true}),
         in_long_job({"k_sync_8_varied", 8, 0.1, varied_with_cancel}),
+        Case{"k_batch_sync_4_k_2", 4, 0.3, with_quorum("k-batch-sync", 2)},
+        Case{"k_batch_sync_4_k_4", 4, 0.15, with_quorum("k-batch-sync", 4)},
         Case{"k_batch_sync_12", 12, 0.4, with_quorum("k-batch-sync", 24)},
+        Case{"esync_2_unequal_links", 2, 0.03, esync_of_equal_devices, false, 2, "", "", "", 100, 1e8},
         in_long_job({"esync_6_unequal", 6, 0.1, esync, true}),
         in_long_job({"esync_6_unequal_ring", 6, 0.02, esync_over_ring, true})),
     [](const auto& info) { return info.param.name; });
@@ -287,6 +316,29 @@ TEST_F(Lives, InPlaceTheOthersContinue) {
   // Machines that live twice as long depart at 200 and 400 s; the first one is missed from 200 to 250 s.
   EXPECT_NEAR(life(steps, {.lives = 2.0}).makespan.count(), 262.5, 1e-9);
   EXPECT_NEAR(life(steps, {.rounds = 0.2}).makespan.count(), 50.0, 1e-9);
+}
+
+/// Twenty rounds of a second, in which each worker computes for three quarters, with ten commits.
+TEST_F(Lives, CommitsAreNoPartOfExchanges) {
+  made_.transience = {};
+  made_.checkpoint.policy = "fixed";
+  made_.checkpoint.options = {{"interval", 2.0}};
+  made_.checkpoint.at_end = false;
+  priced::WorkOfRound work;
+  work.phases[static_cast<std::size_t>(Phase::forward)] = Seconds(0.75);
+  const priced::Life found = life({.rounds = 20,
+                                   .round = [](const auto&) { return Seconds(1.0); },
+                                   .work = std::vector<priced::WorkOfRound>(4, work)});
+  const double commits_s = 10 * commit_.write.count();
+  ASSERT_GT(commits_s, 0.0);
+  EXPECT_NEAR(found.makespan.count(), 20 + commits_s, 1e-9);
+  const auto shares = time_shares({}, found.journal, found.makespan);
+  EXPECT_EQ(shares.size(), 4U);
+  for (const auto& [rank, of] : shares) {
+    EXPECT_NEAR(of.exchange * found.makespan.count(), 5, 1e-9);
+    EXPECT_NEAR(of.commits * found.makespan.count(), commits_s, 1e-9);
+    EXPECT_NEAR(of.other, 0, 1e-9);
+  }
 }
 
 /// All start again from the last complete commit, when the departure was noticed (1 s), another machine has

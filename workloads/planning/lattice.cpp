@@ -15,6 +15,7 @@
 #include "workloads/files/whole_file.hpp"
 #include "workloads/job/check/memory_estimate.hpp"
 #include "workloads/priced/job_life.hpp"
+#include "workloads/priced/prediction.hpp"
 
 namespace tandem::planning {
 namespace {
@@ -79,15 +80,28 @@ void check_way(const Way& way) {
     throw ConfigError("plan: " + of + "expected stop.rounds or stop.epochs: how much is trained");
 }
 
-/// Of the whole job, whatever the number of workers.
-std::int64_t samples_of(const Job& job) {
+/// In a round of the job on its own machines. Where steps vary or rounds drop gradients, as predicted.
+/// Errors: ConfigError without a closed form.
+double samples_of_round(const Job& job, PlatformReader& platforms) {
+  const ExchangePlan& plan = job.exchange();
+  const sync::Factory& algorithm = plan.algorithm().make;
+  const bool drops = algorithm.quorum != nullptr && !algorithm.is_free_running;
+  if (!drops && algorithm.steps_per_round(plan.sync_setting().options) > 0)
+    return static_cast<double>(job.data().batch()) *
+           std::min(static_cast<double>(job.roster().first_workers().size()),
+                    static_cast<double>(plan.workers_of_round())) *
+           plan.steps_per_round();
+  return priced::predict(job,
+                         platforms.network(job.spec().experiment.platform, priced::hosts_of_prediction(job),
+                                           priced::hubs_of_prediction(job)))
+      .samples_per_round();
+}
+
+/// Of the whole job, whatever the number of workers, also those whose gradients are dropped.
+std::int64_t samples_of(const Job& job, PlatformReader& platforms) {
   const Experiment::Stop& stop = job.spec().experiment.stop;
   double samples = std::numeric_limits<double>::infinity();
-  if (stop.rounds > 0)
-    samples = static_cast<double>(stop.rounds) * static_cast<double>(job.data().batch()) *
-              std::min(static_cast<double>(job.roster().first_workers().size()),
-                       static_cast<double>(job.exchange().workers_of_round())) *
-              job.exchange().steps_per_round();
+  if (stop.rounds > 0) samples = static_cast<double>(stop.rounds) * samples_of_round(job, platforms);
   if (stop.epochs > 0.0)
     samples = std::min(samples, stop.epochs * static_cast<double>(job.data().info().train_samples));
   return std::llround(samples);
@@ -104,7 +118,7 @@ Lattice::Lattice(std::vector<Way> ways, Limits limits, PlatformReader& platforms
     if (workload.has_measured_times() && workload.measured_on.empty())
       workload.measured_on = first_worker(way.loaded).device.name;
     const Job job = make_job(way.loaded, "", network_of_workers(way.loaded.experiment, platforms_));
-    if (all.empty()) samples_ = samples_of(job);
+    if (all.empty()) samples_ = samples_of(job, platforms_);
     commits_.push_back(job.checkpoints().commits.is_enabled() ? priced::commit_times(job).write
                                                               : Seconds(0.0));
     all.push_back(&way.loaded);
@@ -268,8 +282,8 @@ bool Lattice::add(const platforms::Offer& offer, int machines, std::size_t way, 
     const auto workers = static_cast<std::size_t>(machines * offer.count);
     const priced::Prediction& found = rounds.with_first(workers);
     made.round = found.round;
-    made.rounds = static_cast<std::int64_t>(
-        std::ceil(static_cast<double>(samples) / (found.samples_per_s * found.round.count()) - 1e-9));
+    made.rounds =
+        static_cast<std::int64_t>(std::ceil(static_cast<double>(samples) / found.samples_per_round() - 1e-9));
     made.binds = found.limits.front().name;
     made.unused_cores = found.unused_cores;
     if (found.limits.size() > 1) {

@@ -119,16 +119,18 @@ class Course {
       }
       const Seconds until = ends ? end : std::max(now, *next);
       const double rounds = working.empty() ? 0.0 : (until - now) / round;
-      for (const int slot : working) add_work(slot, now, until - now, rounds);
+      const bool commits_at_end = ends && every_ > 0 && job_.checkpoints().commits.at_end;
+      const Seconds after = until + (commits_at_end ? commit_.write : Seconds(0.0));
+      add_work(working, now, after - now, rounds,
+               every_ > 0 ? rounds / static_cast<double>(every_) + (commits_at_end ? 1.0 : 0.0) : 0.0);
       done += rounds;
-      now = until;
+      now = after;
       if (ends) break;
       note(members, members.take());
     }
     if (!life_.gave_up.empty()) return give_up(life_.gave_up, now);
     // Those between the rounds are in their durations.
     life_.commits = commits_after(0, setting_.rounds);
-    if (every_ > 0 && job_.checkpoints().commits.at_end) now += commit_.write;
     return ended(now);
   }
 
@@ -234,9 +236,10 @@ class Course {
   void train(const std::vector<int>& slots, Seconds start, Seconds round, std::int64_t from,
              std::int64_t until) {
     if (until == from) return;
-    life_.commits += commits_after(from, until);
-    for (const int slot : slots)
-      add_work(slot, start, time_of(round, from, until), static_cast<double>(until - from));
+    const std::int64_t commits = commits_after(from, until);
+    life_.commits += commits;
+    add_work(slots, start, time_of(round, from, until), static_cast<double>(until - from),
+             static_cast<double>(commits));
   }
 
   /// The members that train: none while the job waits.
@@ -270,8 +273,20 @@ class Course {
     }
   }
 
-  void add_work(int slot, Seconds start, Seconds duration, double rounds) {
+  /// So many rounds of these with so many commits, which are one at the end.
+  void add_work(const std::vector<int>& slots, Seconds start, Seconds duration, double rounds,
+                double commits) {
     if (setting_.work.empty() || duration <= Seconds(0.0)) return;
+    const Seconds end = start + duration, committing = commit_.write * commits;
+    for (const int slot : slots) add_steps(slot, start, duration - committing, rounds);
+    if (committing <= Seconds(0.0)) return;
+    CommitRecord& commit = life_.journal.commits.emplace_back();
+    commit.started = end - committing;
+    commit.ended = end;
+    commit.blocked = committing;
+  }
+
+  void add_steps(int slot, Seconds start, Seconds duration, double rounds) {
     const WorkOfRound& work = setting_.work[static_cast<std::size_t>(slot)];
     const auto of = [&](double each) { return static_cast<std::int64_t>(each * rounds); };
     StepRecord& step = life_.journal.steps.emplace_back();

@@ -43,7 +43,8 @@ struct LifeSetting {
 
 struct Life {
   Seconds makespan;  ///< or when it gave up
-  /// The members, and for each worker one step in the place of all those that it does between two changes.
+  /// The members, and for each worker one step in the place of all those that it does between two changes,
+  /// and one commit in the place of theirs.
   Journal journal;
   std::vector<LaunchRecord> generations;  ///< of a job that starts again
   std::int64_t departures = 0;            ///< of machines of workers

@@ -73,6 +73,7 @@ class Predictor {
     }
     wait_for_launches();
     if (found_.in_rounds) wait_for_slowest();
+    if (found_.stops_late) check_stops();
     if (found_.in_rounds && !found_.waits_for_all && !counts_updates_) count_pushes();
     finish();
     return std::move(found_);
@@ -85,16 +86,33 @@ class Predictor {
 
   /// Faster workers take local steps while the slowest one sets the pace.
   void fill_rounds() {
-    const ServerRounds rounds(job_, network_, classes_);
     const bool over_servers = plan_.route() == sync::Route::server;
     std::vector<sync::WorkerPace> paces;
-    for (const WorkerTimes& of : classes_)
-      paces.push_back(
-          {of.step(), of.change + (over_servers ? rounds.alone(of.workers.front(), true) : Seconds(0.0))});
-    const sync::WorkerPace slowest = *std::ranges::max_element(
-        paces, {}, [](const sync::WorkerPace& of) { return of.step + of.exchange; });
-    for (std::size_t i = 0; i < classes_.size(); ++i)
-      classes_[i].steps = algorithm().steady_steps(plan_.sync_setting().options, paces[i], slowest);
+    std::vector<WorkerTimes> of_paces;
+    {
+      // Equal devices on unequal links do not take equally many steps.
+      const ServerRounds rounds(job_, network_, classes_);
+      for (const WorkerTimes& of : classes_) {
+        std::map<std::pair<Seconds, Seconds>, std::vector<int>> by_link;
+        for (const int worker : of.workers)
+          by_link[over_servers ? std::pair(rounds.alone(worker, true), rounds.alone(worker, false))
+                               : std::pair(Seconds(0.0), Seconds(0.0))]
+              .push_back(worker);
+        for (auto& [times, workers] : by_link) {
+          paces.push_back({of.step(), of.change + times.first, times.second + of.update_after});
+          of_paces.push_back(of);
+          of_paces.back().host =
+              job_.roster().host_of(job_.roster().workers()[static_cast<std::size_t>(workers.front())]);
+          of_paces.back().workers = std::move(workers);
+        }
+      }
+    }
+    const std::vector<int> steps = algorithm().steady_steps(plan_.sync_setting().options, paces);
+    if (steps.empty())
+      has_no_form("sync.algorithm " + plan_.algorithm().name +
+                  " where workers that differ are equally slow: which one sets the pace is open");
+    for (std::size_t i = 0; i < steps.size(); ++i) of_paces[i].steps = steps[i];
+    classes_ = std::move(of_paces);
   }
 
   /// Of workers whose times do not vary, the fastest ones end each round: one that is late begins its next
@@ -109,6 +127,7 @@ class Predictor {
     for (WorkerTimes* const of : order) {
       of->is_late = workers >= found_.awaited;
       workers += static_cast<int>(of->workers.size());
+      found_.stops_late = found_.stops_late || (of->is_late && plan_.cancels_steps());
     }
   }
 
@@ -256,15 +275,20 @@ class Predictor {
       const int last = slowest_->workers.front();
       found_.fastest = std::min(found_.round, own + rounds.alone(last, true) + rounds.alone(last, false));
     }
+    // Late workers are answered with the others, although they have no gradient.
+    const double all = found_.workers / static_cast<double>(rounds.members());
+    const Seconds late_replies =
+        found_.stops_late ? rounds.busiest(false, true).first * (all - 1.0) : Seconds(0.0);
+    found_.round += late_replies;
     // Late pushes share the links, too.
     if (algorithm().steady_steps != nullptr || !found_.waits_for_all)
       found_.slowest =
-          std::max(found_.round, own + (rounds.busiest(true).first + rounds.busiest(false).first) *
-                                           (found_.workers / static_cast<double>(rounds.members())));
+          std::max(found_.round, own + (rounds.busiest(true).first + rounds.busiest(false).first) * all);
     if (!found_.waits_for_all)
       found_.origin +=
           fmt::format("; a round ends with the first {} of {} gradients{}", found_.awaited, found_.workers,
-                      std::ranges::any_of(classes_, &WorkerTimes::is_late)
+                      found_.stops_late ? ", and the others stop"
+                      : std::ranges::any_of(classes_, &WorkerTimes::is_late)
                           ? ", and messages of the others slow nobody down"
                           : "");
     count_bytes_of_shards();
@@ -272,6 +296,7 @@ class Predictor {
     part("its push", round.push);
     part("update of the servers", round.update);
     part("its reply", round.reply);
+    part("replies to late workers", late_replies);
     part("its own update", round.own_update);
     limit_by_computing();
     limit_by_servers(rounds, servers, false);
@@ -282,35 +307,43 @@ class Predictor {
     found_.in_rounds = found_.waits_for_all = false;
     const ServerRounds rounds(job_, network_, classes_);
     const double of_one = 1.0 / found_.workers;
-    // A reply without a newer model is without a model.
-    const double with_model =
-        algorithm().quorum == nullptr
-            ? 1.0
-            : std::min(1.0, static_cast<double>(found_.workers) /
-                                static_cast<double>(algorithm().quorum(plan_.sync_setting())));
-    const Seconds push = rounds.busiest(true, true).first * of_one;
-    const Seconds reply = rounds.busiest(false, true).first * (of_one * with_model),
-                  update = rounds.update_demand();
-    const std::vector<Seconds> service = {push, update, reply};
+    const auto quorum =
+        algorithm().quorum == nullptr ? 1.0 : static_cast<double>(algorithm().quorum(plan_.sync_setting()));
+    // A reply without a newer model is without a model. Of the gradients of a model, the last one is answered
+    // with the next model; and so is the late one that each other worker computes meanwhile.
+    with_model_ = found_.workers / (quorum + found_.workers - 1.0);
+    const Seconds push = rounds.busiest(true, true).first * of_one, update = rounds.update_demand(),
+                  reply = rounds.busiest(false, true).first * of_one;
     // Several threads and cores are one that is so much faster, and a delay (Seidmann's approximation).
     const Seconds delay = rounds.slowest_update(1) - update;
-    std::vector<prices::QueueClass> classes;
-    Seconds computing{0.0};
-    for (const WorkerTimes& of : classes_) {
-      const int worker = of.workers.front();
-      // What the worker's own link takes longer than that of the servers.
-      const Seconds own_link =
-          rounds.alone(worker, true) - push + (rounds.alone(worker, false) * with_model - reply);
-      classes.push_back({static_cast<int>(of.workers.size()), of.computing() + own_link + delay});
-      computing += of.computing() * (classes.back().count * of_one);
-    }
-    const auto step = [&](double variation) {
+    // What a worker's own link takes longer than that of the servers. A push leaves during its step.
+    const auto classes_with = [&](double with_model, Seconds least) {
+      std::vector<prices::QueueClass> classes;
+      for (const WorkerTimes& of : classes_) {
+        const int worker = of.workers.front();
+        const Seconds own_link = std::max(least, rounds.push_alone(worker) - push) +
+                                 (rounds.alone(worker, false) - reply) * with_model;
+        classes.push_back(
+            {static_cast<int>(of.workers.size()), std::max(Seconds(0.0), of.computing() + own_link + delay)});
+      }
+      return classes;
+    };
+    const auto step = [&](const std::vector<prices::QueueClass>& classes, double with_model,
+                          double variation) {
+      const std::vector<Seconds> service = {push, update, reply * with_model};
       return Seconds(found_.workers / prices::throughput(classes, service, variation).steps_per_s);
     };
-    found_.round = step(1.0);
-    // Nothing varies but what a host states.
+    const std::vector<prices::QueueClass> classes = classes_with(with_model_, Seconds(0.0));
+    found_.round = step(classes, with_model_, 1.0);
+    // Nothing varies but what a host states; the servers' link carries pushes during steps, too; and only the
+    // last gradient of a model is answered with the next one.
     const ServerCost* const stated = job_.devices().server_cost(job_.roster().servers().front());
-    found_.fastest = step(stated == nullptr ? 0.0 : stated->variation);
+    const double least_models = 1.0 / quorum;
+    found_.fastest = std::min(found_.round, step(classes_with(least_models, Seconds(0.0) - push),
+                                                 least_models, stated == nullptr ? 0.0 : stated->variation));
+    Seconds computing{0.0};
+    for (const WorkerTimes& of : classes_)
+      computing += of.computing() * (static_cast<double>(of.workers.size()) * of_one);
     found_.slowest = slowest_->computing() + rounds.busiest(true).first + update * found_.workers +
                      rounds.busiest(false).first;
     found_.slowest = std::max(found_.slowest, found_.round);
@@ -318,11 +351,12 @@ class Predictor {
     count_bytes_of_shards();
     found_.origin =
         "a queue with random times: from no worker ever waiting for another to all of them in step";
-    if (with_model < 1.0) found_.origin += "; replies between updates are without the model";
+    if (with_model_ < 1.0) found_.origin += "; replies between updates are without the model";
     part("computing, in the mean", computing);
     part("exchange, with waiting for other workers", found_.round - computing);
     double alone = 0.0;
-    for (const auto& of : classes) alone += of.count / (of.think + push + update + reply).count();
+    for (const auto& of : classes)
+      alone += of.count / (of.think + push + update + reply * with_model_).count();
     limit("each worker's own computing and exchange", Seconds(found_.workers / alone));
     limit_by_servers(rounds, update * found_.workers, true);
   }
@@ -377,7 +411,20 @@ class Predictor {
                           ? waiting
                           : std::max(waiting, prices::mean_of_slowest(spread) - slowest_->computing());
     found_.origin += "; computing times vary, and each round waits for these workers in the mean";
+    // Computing is the first part.
+    if (waiting < Seconds(0.0)) found_.parts.front().time += waiting;
     part("waiting for so many steps", waiting);
+  }
+
+  /// A late step stops between the parts of its work, once in each round.
+  void check_stops() const {
+    for (const WorkerTimes& of : classes_) {
+      if (!of.is_late) continue;
+      const Seconds longest =
+          std::max(of.load + of.forward + of.backward.front(), std::ranges::max(of.backward));
+      if (longest > found_.round)
+        has_no_form("sync.options.cancel where a part of a late step takes longer than a round");
+    }
   }
 
   /// Without departures, rounds are counted by pushes.
@@ -398,7 +445,8 @@ class Predictor {
     std::int64_t bytes = 0;
     for (const auto& shard : plan_.shard_layout())
       for (const ShardPiece& piece : shard) bytes += piece.bytes().count();
-    found_.bytes_sent = found_.bytes_received = bytes * found_.workers;
+    found_.bytes_sent = bytes * found_.workers;
+    found_.bytes_received = std::llround(static_cast<double>(found_.bytes_sent) * with_model_);
   }
 
   /// A library's all-reduce is counted as a ring, which moves the fewest bytes.
@@ -441,7 +489,8 @@ class Predictor {
   void limit_by_servers(const ServerRounds& rounds, Seconds servers, bool common) {
     Seconds links{0.0};
     for (const bool pushes : {true, false}) {
-      const auto [time, channel] = rounds.busiest(pushes, common);
+      auto [time, channel] = rounds.busiest(pushes, common);
+      if (!pushes) time = time * with_model_;
       const bool is_of_server = found_.workers > 1 && rounds.busiest(pushes, true).second == channel;
       if (is_of_server) links = std::max(links, time);
       limit(fmt::format("link {}, by {}", channel, pushes ? "pushes" : "replies"), time,
@@ -478,16 +527,15 @@ class Predictor {
       steps += static_cast<double>(of.workers.size()) * found_.steps_of(of);
     found_.steps_per_round = steps / found_.workers;
     found_.samples_per_step = job_.data().batch();
-    const auto of_step = static_cast<double>(found_.samples_per_step);
     const bool drops = found_.in_rounds && !found_.waits_for_all;
-    found_.samples_per_s =
-        of_step * (drops ? found_.awaited * found_.updates_per_round : steps) / found_.round.count();
+    found_.samples_per_s = static_cast<double>(found_.samples_per_step) *
+                           (drops ? found_.awaited * found_.updates_per_round : steps) / found_.round.count();
     const Experiment::Stop& stop = job_.spec().experiment.stop;
     auto rounds = static_cast<double>(stop.rounds);
     if (stop.epochs > 0) {
       // Of all samples, also those whose gradients are dropped.
-      const double of_epochs =
-          std::ceil(stop.epochs * static_cast<double>(job_.data().info().train_samples) / (of_step * steps));
+      const double of_epochs = std::ceil(stop.epochs * static_cast<double>(job_.data().info().train_samples) /
+                                         found_.samples_per_round());
       rounds = rounds > 0 ? std::min(rounds, of_epochs) : of_epochs;
     }
     found_.rounds = static_cast<std::int64_t>(rounds);
@@ -502,6 +550,7 @@ class Predictor {
   std::vector<WorkerTimes> classes_;
   const WorkerTimes* slowest_ = nullptr;       ///< class
   std::vector<std::int64_t> summed_elements_;  ///< by bucket, of an all-reduce
+  double with_model_ = 1.0;                    ///< share of the replies
   Prediction found_ = {};
 };
 
@@ -509,7 +558,7 @@ class Predictor {
 
 double Prediction::steps_of(const WorkerTimes& of) const {
   const double all = updates_per_round * of.steps;
-  return of.is_late ? std::min(all, round / (of.computing() + of.update_after)) : all;
+  return of.is_late && !stops_late ? std::min(all, round / (of.computing() + of.update_after)) : all;
 }
 
 void has_no_form(const std::string& what) {

@@ -54,6 +54,8 @@ struct Prediction {
   std::vector<WorkerTimes> classes;  ///< of equal workers
   /// Of a job that counts pushes instead, also late ones: a round is as many of them as there are workers.
   double updates_per_round = 1.0;
+  /// Late steps stop, so late workers begin each round with the others.
+  bool stops_late = false;
   double steps_per_round = 1.0;                     ///< of a worker, in the mean
   int awaited = 0;                                  ///< workers whose gradients end a round
   std::int64_t samples_per_step = 0;                ///< of a worker
@@ -64,6 +66,10 @@ struct Prediction {
   /// In a round, of a worker of the class. A late worker does fewer, because it begins the next one when it
   /// has ended one.
   double steps_of(const WorkerTimes& of) const;
+  /// In a round, of all workers, also those whose gradients are dropped.
+  double samples_per_round() const {
+    return steps_per_round * workers * static_cast<double>(samples_per_step);
+  }
 };
 
 /// Refuses a job, and names the level that can predict it. Errors: ConfigError.

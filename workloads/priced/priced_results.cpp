@@ -25,6 +25,10 @@ WorkOfRound work_of(const Prediction& found, const WorkerTimes& of, int samples_
   set(Phase::forward, of.forward * steps);
   set(Phase::backward, std::accumulate(of.backward.begin(), of.backward.end(), Seconds(0.0)) * steps);
   set(Phase::update, of.step_update * steps + (of.change + of.update_after) * share);
+  // A step that stops ends with its round.
+  const Seconds working = std::accumulate(work.phases.begin(), work.phases.end(), Seconds(0.0));
+  if (found.stops_late && of.is_late && working > found.round)
+    for (Seconds& phase : work.phases) phase = phase * (found.round / working);
   work.samples = samples_per_step * steps;
   work.bytes_sent = static_cast<double>(found.bytes_sent) / found.workers * share;
   work.bytes_received = static_cast<double>(found.bytes_received) / found.workers * share;
@@ -99,7 +103,11 @@ Summary summary_of(const Job& job, const RunInfo& info, const Prediction& found,
     summary.applied_samples.reset();
     summary.applied_throughput.reset();
   }
-  if (summary.applied_samples) summary.pending_samples = 0;
+  summary.pending_samples.reset();
+  if (summary.applied_samples) {
+    summary.pending_samples = 0;
+    summary.dropped_samples = std::max<std::int64_t>(0, summary.samples - *summary.applied_samples);
+  }
   summary.exchange_shares.reset();
   summary.staleness.reset();
   summary.phase_order.reset();

@@ -176,21 +176,34 @@ std::string ServerRounds::unused_cores() const {
                      servers, host.name, used, cores);
 }
 
-/// All pushes of the members, who begin their rounds at these times.
-std::vector<Connection> ServerRounds::pushes_from(const std::vector<Seconds>& starts) const {
-  std::vector<Connection> pushes = messages(true);
-  for (std::size_t member = 0; member < members_.size(); ++member) {
-    const WorkerTimes& times = *members_[member].times;
-    const auto ready = times.ready();
-    for (std::size_t shard = 0; shard < shards(); ++shard) {
-      auto& own = pushes[member * shards() + shard].messages;
-      for (std::size_t piece = 0; piece < own.size(); ++piece) {
-        const auto bucket = static_cast<std::size_t>(plan_.shard_layout()[shard][piece].bucket);
-        own[piece].ready = starts[member] + (overlaps() ? ready[bucket] : times.computing());
-      }
+std::vector<Connection> ServerRounds::push_from(const Member& member, Seconds start) const {
+  std::vector<Connection> push = messages_of(member.worker, true);
+  const auto ready = member.times->ready();
+  for (std::size_t shard = 0; shard < shards(); ++shard) {
+    auto& own = push[shard].messages;
+    for (std::size_t piece = 0; piece < own.size(); ++piece) {
+      const auto bucket = static_cast<std::size_t>(plan_.shard_layout()[shard][piece].bucket);
+      own[piece].ready = start + (overlaps() ? ready[bucket] : member.times->computing());
     }
   }
+  return push;
+}
+
+/// All pushes of the members, who begin their rounds at these times.
+std::vector<Connection> ServerRounds::pushes_from(const std::vector<Seconds>& starts) const {
+  std::vector<Connection> pushes;
+  for (std::size_t member = 0; member < members_.size(); ++member)
+    for (Connection& connection : push_from(members_[member], starts[member]))
+      pushes.push_back(std::move(connection));
   return pushes;
+}
+
+Seconds ServerRounds::push_alone(int worker) const {
+  const Member& member = *std::ranges::lower_bound(members_, worker, {}, &Member::worker);
+  Seconds arrived{0.0};
+  for (const auto& messages : network_.arrivals(push_from(member, Seconds(0.0))))
+    arrived = std::max(arrived, messages.back());
+  return arrived - member.times->computing();
 }
 
 ServerRounds::Round ServerRounds::steady() const {

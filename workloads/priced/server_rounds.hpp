@@ -40,6 +40,8 @@ class ServerRounds {
   }
   /// How long the worker's messages take alone, without latency.
   Seconds alone(int worker, bool pushes) const { return network_.busiest(messages_of(worker, pushes)).first; }
+  /// From the end of a worker's step until its push has arrived, if nobody else pushes. Pre: it is not late.
+  Seconds push_alone(int worker) const;
   /// Workers that are not late.
   std::size_t members() const { return members_.size(); }
   /// Pushes for which a round waits.
@@ -85,6 +87,8 @@ class ServerRounds {
     const WorkerTimes* times;
   };
   std::vector<Connection> pushes_from(const std::vector<Seconds>& starts) const;
+  /// The push of a worker that begins its round then.
+  std::vector<Connection> push_from(const Member& member, Seconds start) const;
 
   const Job& job_;
   const ExchangePlan& plan_;

@@ -274,16 +274,25 @@ class EsyncServer final : public ServerPolicy {
 
 /// As EsyncServer decides when no duration varies. Steps that end at the same time fit, whatever rounding
 /// does.
-int steady_steps(const Options& options, const WorkerPace& own, const WorkerPace& slowest) {
+std::vector<int> steady_steps(const Options& options, const std::vector<WorkerPace>& workers) {
   constexpr double rounding = 1e-9;
   const auto of_slowest = static_cast<double>(options.integer("slowest_steps"));
-  const bool counts_exchange = options.boolean("communication_aware");
-  Seconds time = slowest.step * of_slowest - Seconds(options.real("epsilon_s")) -
-                 slowest.step * options.real("epsilon_share");
-  if (counts_exchange) time += slowest.exchange - own.exchange;
-  const double most = static_cast<double>(options.integer("max_local_steps"));
-  if (own.step >= slowest.step) return static_cast<int>(std::min(of_slowest, most));
-  return static_cast<int>(std::clamp(std::floor(time / own.step + rounding), 1.0, most));
+  const auto most = static_cast<double>(options.integer("max_local_steps"));
+  const auto exchange_of = [&](const WorkerPace& of) {
+    return options.boolean("communication_aware") ? of.exchange : Seconds(0.0);
+  };
+  const auto pace_of = [&](const WorkerPace& of) { return of.step * of_slowest + exchange_of(of); };
+  const WorkerPace& slowest = *std::ranges::max_element(workers, {}, pace_of);
+  if (std::ranges::count(workers, pace_of(slowest), pace_of) > std::ranges::count(workers, slowest))
+    return {};
+  const Seconds margin = Seconds(options.real("epsilon_s")) + slowest.step * options.real("epsilon_share");
+  std::vector<int> steps;
+  for (const WorkerPace& own : workers) {
+    const Seconds time = slowest.reply + pace_of(slowest) - margin - own.reply - exchange_of(own);
+    const double fitting = own == slowest ? of_slowest : std::floor(time / own.step + rounding);
+    steps.push_back(static_cast<int>(std::clamp(fitting, 1.0, most)));
+  }
+  return steps;
 }
 
 /// The variants differ in the defaults of their options.

@@ -6,7 +6,6 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "cli/fit/steps_table.hpp"
 #include "tests/cli/command.hpp"
 #include "workloads/model/features.hpp"
 
@@ -97,13 +96,6 @@ TEST_F(FitPredictor, FindsTheLawOfEachDevice) {
   const auto text = line_.tandem(std::string("fit ") + by_network + "speed");
   EXPECT_THAT(text.output, HasSubstr("chosen: additive"));
   EXPECT_THAT(text.output, HasSubstr("runs on fresh machines differ is not known"));
-}
-
-TEST(RatesOfTables, ShowInTheNameOfTheColumn) {
-  for (const char* rate : {"steps/s", "images/sec", "Batches/Second", "speed_mean", "steps_per_second"})
-    EXPECT_TRUE(cli::is_rate(rate)) << rate;
-  for (const char* time : {"s/step", "ms/step", "seconds/sample", "step_time"})
-    EXPECT_FALSE(cli::is_rate(time)) << time;
 }
 
 TEST_F(FitPredictor, KnowsTheFeaturesOfModels) {

@@ -204,7 +204,9 @@ TEST_F(LongStudy, SpotMachinesCostWhatTheNotesSay) {
       const double expected = by_hand.at(row.at("variant")).at(at), mean = cost.at("mean");
       const double error = cost.at("deviation").get<double>() / std::sqrt(6.0);
       EXPECT_NEAR(mean, expected, 0.01 * expected + 3 * error) << row.at("variant") << ' ' << at;
-      if (row.at("variant") == "replace") EXPECT_EQ(cost.at("place"), "best") << at;
+      if (row.at("variant") == "replace") {
+        EXPECT_EQ(cost.at("place"), "best") << at;
+      }
     }
 }
 

@@ -267,7 +267,7 @@ TEST_F(Plan, EachStepOfARoundCounts) {
     SCOPED_TRACE(algorithm);
     const json found =
         plan(": on-demand' --max-machines 2 --set stop.rounds=1000 --set sync.algorithm=" + algorithm);
-    EXPECT_EQ(found.at("rows").size(), 2U);
+    ASSERT_FALSE(found.at("rows").empty());
     for (const json& row : found.at("rows"))
       EXPECT_EQ(row.at("rounds").get<int>() * row.at("machines").get<int>(), 2000);
   }

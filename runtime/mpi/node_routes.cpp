@@ -54,9 +54,13 @@ NodeRoutes fastest_routes(const std::vector<NodeRouteTimes>& times) {
 
 namespace {
 
-constexpr std::array<std::int64_t, 5> probed_sizes = {16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20};
-// The first turn touches the memory, and is not counted.
-constexpr int turns = 6;
+constexpr std::array<std::int64_t, 6> probed_sizes = {16 << 10, 64 << 10, 256 << 10,
+                                                      1 << 20,  4 << 20,  16 << 20};
+// The first turn touches the memory, and is not counted. A turn of the largest size takes tens of
+// milliseconds.
+constexpr int most_turns = 6;
+constexpr int fewest_turns = 3;
+constexpr std::int64_t bytes_of_turns = std::int64_t{48} << 20;
 // Together in a turn, so that its time is well above the resolution of the clock.
 constexpr std::int64_t bytes_per_turn = 256 << 10;
 
@@ -75,6 +79,8 @@ class Prober {
     out_.resize(static_cast<std::size_t>(size));
     in_.resize(static_cast<std::size_t>(size));
     const int exchanges = static_cast<int>(std::max<std::int64_t>(1, bytes_per_turn / size));
+    const int turns =
+        static_cast<int>(std::clamp<std::int64_t>(bytes_of_turns / size, fewest_turns, most_turns));
     for (int turn = 0; turn < turns; ++turn)
       for (std::size_t i = 0; i < times.seconds.size(); ++i) {
         const auto start = std::chrono::steady_clock::now();

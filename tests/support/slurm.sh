@@ -52,7 +52,8 @@ END
       >> "$folder/slurm.conf"
   done
   echo "PartitionName=all Nodes=n[1-3] Default=YES MaxTime=INFINITE State=UP" >> "$folder/slurm.conf"
-  # Each node has a place of its own for the sockets of PMIx.
+  # Each node has a place of its own for the sockets of PMIx, and shared memory of its own: Open MPI names its segments
+  # after the machine and the rank's number within its node, so ranks of two nodes would share one.
   echo "PMIxCliTmpDirBase=$folder/pmix" > "$folder/mpi.conf"
   mkdir -p "$folder/pmix"
   export SLURM_CONF="$folder/slurm.conf"
@@ -61,7 +62,8 @@ END
   for i in 1 2 3; do
     mkdir -p "$folder/spool.n$i"
     setsid unshare -m --propagation private sh -c \
-      "mount -t tmpfs none '$folder/pmix' && exec slurmd -N n$i -D" > "$folder/slurmd.n$i.out" 2>&1 < /dev/null &
+      "mount -t tmpfs none '$folder/pmix' && mount -t tmpfs none /dev/shm && exec slurmd -N n$i -D" \
+      > "$folder/slurmd.n$i.out" 2>&1 < /dev/null &
     echo $! >> "$folder/pids"
   done
   tries=0

@@ -182,10 +182,11 @@ void check_outermost_topology(const PlatformXml& xml) {
 }
 
 /// SimGrid needs about 20 us for a host: the user must know what takes time.
-void announce_many_hosts(const PlatformXml& xml) {
+void announce_many_hosts(const PlatformXml& xml, const ShortClusters& clusters) {
   constexpr long long many_hosts = 50'000;
-  if (xml.host_count() > many_hosts)
-    std::fprintf(stderr, "tandem: %s: SimGrid builds %lld hosts\n", xml.path().c_str(), xml.host_count());
+  const long long built = xml.host_count() - clusters.missing();
+  if (built > many_hosts)
+    std::fprintf(stderr, "tandem: %s: SimGrid builds %lld hosts\n", xml.path().c_str(), built);
 }
 
 /// "lab.xml:12: host 'a'"; for a host that a cluster declares, the place of the cluster.
@@ -259,11 +260,11 @@ std::optional<int> gpu_of(const Host& host) {
 
 }  // namespace
 
-PlatformReader::PlatformReader(const std::string& path) : xml_(path) {
+PlatformReader::PlatformReader(const std::string& path) : xml_(path), clusters_(xml_) {
   check_version(xml_);
   check_host_count(xml_);
   check_outermost_topology(xml_);
-  announce_many_hosts(xml_);
+  announce_many_hosts(xml_, clusters_);
   hosts_.expect(xml_.host_count());
   // A host of a cluster has a link, and that one two halves.
   links_.expect(3 * xml_.host_count());
@@ -318,8 +319,9 @@ Description PlatformReader::from_line(const std::string& line) const {
     } catch (const ConfigError& error) {
       throw ConfigError(place_of(xml_, "host", host.name) + ": " + error.what());
     }
+  clusters_.complete(description);
   try {
-    check_machines(description.hosts);
+    name_machines(description.hosts);
   } catch (const ConfigError& error) {
     throw ConfigError(xml_.path() + ": " + error.what());
   }

@@ -93,12 +93,19 @@ class Predictor {
       // Equal devices on unequal links do not take equally many steps.
       const ServerRounds rounds(job_, network_, classes_);
       for (const WorkerTimes& of : classes_) {
-        std::map<std::pair<Seconds, Seconds>, std::vector<int>> by_link;
+        std::map<std::size_t, std::vector<int>> by_place;
         for (const int worker : of.workers)
-          by_link[over_servers ? std::pair(rounds.alone(worker, true), rounds.alone(worker, false))
-                               : std::pair(Seconds(0.0), Seconds(0.0))]
-              .push_back(worker);
+          by_place[over_servers ? rounds.place_of(worker) : 0].push_back(worker);
+        std::map<std::pair<Seconds, Seconds>, std::vector<int>> by_link;
+        for (auto& [place, workers] : by_place) {
+          const int first = workers.front();
+          std::vector<int>& same =
+              by_link[over_servers ? std::pair(rounds.alone(first, true), rounds.alone(first, false))
+                                   : std::pair(Seconds(0.0), Seconds(0.0))];
+          same.insert(same.end(), workers.begin(), workers.end());
+        }
         for (auto& [times, workers] : by_link) {
+          std::ranges::sort(workers);
           paces.push_back({of.step(), of.change + times.first, times.second + of.update_after});
           of_paces.push_back(of);
           of_paces.back().host =

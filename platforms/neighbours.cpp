@@ -202,11 +202,11 @@ Network describe_network(const Topology& topology, const std::vector<std::string
 namespace {
 
 /// Of a sample, the slowest route alone is used; one with each host shows its links.
-constexpr std::size_t many_hosts = 2048;
+constexpr std::size_t sampled_sparsely = 2048;
 
 TopologyOptions options_for(std::vector<std::string> hosts, const std::vector<std::string>& hubs) {
   TopologyOptions options{.hosts = std::move(hosts), .to_themselves = true, .hubs = hubs};
-  if (options.hosts.size() > many_hosts) options.partners = 1;
+  if (options.hosts.size() > sampled_sparsely) options.partners = 1;
   return options;
 }
 
@@ -277,7 +277,7 @@ class LikeHosts {
 
 Network load_network(const Description& description, const std::vector<std::string>& hosts,
                      const std::vector<std::string>& hubs) {
-  if (hosts.size() > many_hosts) {
+  if (hosts.size() > sampled_sparsely) {
     LikeHosts likes(description.file, hosts, hubs);
     if (auto asked = likes.asked(); asked.size() < hosts.size())
       return likes.network(load_topology(description, options_for(std::move(asked), hubs)));

@@ -101,34 +101,6 @@ Description read_engine(const s4u::Engine& engine, const DeclarationOrder& hosts
   return description;
 }
 
-/// Hosts and links that follow each other and differ in their names alone become one, and their names a list:
-/// a cluster of many thousands of hosts is a short text.
-template <class Item>
-json names_of_runs(std::vector<Item>& items) {
-  json names = json::array();
-  std::vector<Item> firsts;
-  for (auto& item : items) {
-    if (firsts.empty() || !alike(firsts.back(), item)) {
-      names.push_back(json::array());
-      firsts.push_back(item);
-    }
-    names.back().push_back(std::move(item.name));
-  }
-  items = std::move(firsts);
-  return names;
-}
-
-template <class Item>
-std::vector<Item> expand_runs(const std::vector<Item>& firsts, const json& names) {
-  std::vector<Item> items;
-  for (std::size_t run = 0; run < firsts.size(); ++run)
-    for (const json& name : names.at(run)) {
-      items.push_back(firsts[run]);
-      items.back().name = name.get<std::string>();
-    }
-  return items;
-}
-
 /// Reads a quantity from a property; `fallback` if the host does not have it. Errors: ConfigError without
 /// place.
 template <class Quantity>
@@ -295,21 +267,16 @@ Description PlatformReader::read(const s4u::Engine& engine) const {
   return description;
 }
 
-std::string PlatformReader::to_line(Description description) {
-  const json hosts = names_of_runs(description.hosts);
-  const json links = names_of_runs(description.links);
+std::string PlatformReader::to_line(const Description& description) {
   try {
-    return json{{"hosts", hosts}, {"links", links}, {"description", to_json(description)}}.dump();
+    return to_json(description).dump();
   } catch (const json::type_error&) {
     throw ConfigError(description.file + ": expected names and properties in UTF-8, found other bytes");
   }
 }
 
 Description PlatformReader::from_line(const std::string& line) const {
-  const json whole = json::parse(line);
-  Description description = description_from_json(whole.at("description"));
-  description.hosts = expand_runs(description.hosts, whole.at("hosts"));
-  description.links = expand_runs(description.links, whole.at("links"));
+  Description description = description_from_json(json::parse(line));
   if (description.hosts.empty()) throw ConfigError(xml_.path() + ": expected at least one host, found none");
   const std::string folder = std::filesystem::path(xml_.path()).parent_path().string();
   for (auto& host : description.hosts) try {

@@ -57,7 +57,7 @@ class PlatformReader {
   Description read(const simgrid::s4u::Engine& engine) const;
   /// A description from `read`, as text that the child sends to its parent. Errors: ConfigError for names
   /// that are not UTF-8.
-  static std::string to_line(Description description);
+  static std::string to_line(const Description& description);
   /// The whole description, with hosts that SimGrid did not build. Errors: ConfigError for bad properties of
   /// hosts, and when there are no hosts.
   Description from_line(const std::string& line) const;

@@ -14,6 +14,7 @@
 #include <sstream>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "platforms/load.hpp"
 #include "platforms/platform_reader.hpp"
@@ -385,10 +386,10 @@ Topology load_topology(const std::string& path, const TopologyOptions& options) 
 Topology load_topology(const Description& description, const TopologyOptions& options) {
   Question question{
       description.file, options.hosts.empty() ? names_of(description.hosts) : options.hosts, {}, false};
-  std::set<std::string_view> known;
-  for (const Host& host : description.hosts) known.insert(host.name);
+  std::unordered_set<std::string_view> unknown(question.hosts.begin(), question.hosts.end());
+  for (const Host& host : description.hosts) unknown.erase(host.name);
   for (const auto& name : question.hosts)
-    if (!known.contains(name)) description.host(name);
+    if (unknown.contains(name)) description.host(name);
   const int count = static_cast<int>(question.hosts.size());
   const bool sampled = is_sampled(count, options.all_pairs_up_to);
   question.all_channels = !sampled;

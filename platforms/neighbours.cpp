@@ -201,7 +201,8 @@ Network describe_network(const Topology& topology, const std::vector<std::string
 
 namespace {
 
-/// Of a sample, the slowest route alone is used; one with each host shows its links.
+/// More hosts have one partner each in a sample: its slowest route alone is used, and one with each host
+/// shows its links.
 constexpr std::size_t sampled_sparsely = 2048;
 
 TopologyOptions options_for(std::vector<std::string> hosts, const std::vector<std::string>& hubs) {

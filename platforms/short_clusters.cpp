@@ -82,7 +82,7 @@ std::optional<std::pair<std::size_t, std::size_t>> find_radical(const std::strin
   return std::nullopt;
 }
 
-std::string joined(const std::vector<int>& numbers) {
+std::string radical_of(const std::vector<int>& numbers) {
   std::string text;
   for (const int number : numbers) text += (text.empty() ? "" : ",") + std::to_string(number);
   return text;
@@ -145,7 +145,7 @@ ShortClusters::ShortClusters(const PlatformXml& xml) {
       text_.clear();
       return;
     }
-    text_.replace(radical->first, radical->second, joined(clusters_[i].built));
+    text_.replace(radical->first, radical->second, radical_of(clusters_[i].built));
   }
 }
 

@@ -231,12 +231,80 @@ std::vector<double> ends_of_pushes(const std::vector<double>& rates, double shar
   return ends;
 }
 
+/// The same, where workers with one rate are one connection.
+std::vector<double> ends_by_class(const std::vector<std::pair<double, int>>& classes, double shared) {
+  platforms::Network network;
+  std::vector<priced::Connection> pushes;
+  const std::size_t count = classes.size() + 1;
+  network.routes.resize(count * count);
+  for (std::size_t of = 0; of < classes.size(); ++of) {
+    network.hosts.push_back(fmt::format("w{}", of));
+    network.channels.push_back({"own", BytesPerSecond(classes[of].first), Seconds(0.0), true, true});
+    network.routes[of * count + classes.size()] =
+        platforms::Route{{static_cast<int>(of), static_cast<int>(classes.size())}, Seconds(0.0)};
+    pushes.push_back(
+        {network.hosts.back(), "server", {{Seconds(0.0), Bytes(100'000'000)}}, classes[of].second});
+  }
+  network.hosts.push_back("server");
+  network.channels.push_back({"shared", BytesPerSecond(shared), Seconds(0.0), true});
+  const priced::FluidNetwork fluid(network);
+  double all = 0.0;
+  for (const auto& [rate, workers] : classes) all += workers;
+  EXPECT_NEAR(fluid.busiest(pushes, true).first.count(), 1e8 * all / shared, 1e-9);
+  std::vector<double> ends;
+  for (const auto& arrived : fluid.arrivals(pushes)) ends.push_back(arrived.back().count());
+  return ends;
+}
+
 TEST(FluidNetwork, TransfersShareALinkFairly) {
   const auto six = ends_of_pushes({1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 5e7, 5e7}, 1e9);
   EXPECT_NEAR(six.front(), 0.6667, 1e-4);
   EXPECT_NEAR(six.back(), 2.0, 1e-9);
   for (const double end : ends_of_pushes({1e9, 1e9, 1e9, 1e9, 1.5e8, 1.5e8, 1.5e8, 1.5e8}, 1e9))
     EXPECT_NEAR(end, 0.8, 1e-9);
+  const auto classes = ends_by_class({{1e9, 6}, {5e7, 2}}, 1e9);
+  EXPECT_NEAR(classes.front(), six.front(), 1e-9);
+  EXPECT_NEAR(classes.back(), six.back(), 1e-9);
+}
+
+// ---- Many workers ----
+
+/// Of 2,500 workers of a cluster: of one class; or, where hosts of another cluster could have their names,
+/// each with routes of its own.
+priced::Prediction of_many(const std::string& prefix, const std::function<void(Experiment&)>& change) {
+  constexpr int workers = 2500;
+  const testing::TemporaryPlatform file(fmt::format(
+      "<zone id='all' routing='Full'><cluster id='c' prefix='n-' suffix='' radical='0-{}' speed='1Gf' "
+      "bw='1GBps' lat='50us'/><cluster id='d' prefix='{}' suffix='' radical='1000000-1000001' "
+      "speed='1Gf' bw='1GBps' lat='50us'/></zone>",
+      workers, prefix));
+  Experiment made;
+  made.platform = file.path();
+  made.workload.model = "mlp";
+  made.workload.dataset = "synthetic";
+  made.stop.rounds = 10;
+  for (int worker = 1; worker <= workers; ++worker)
+    made.placement.workers.push_back(fmt::format("n-{}", worker));
+  made.placement.servers = {"n-0"};
+  change(made);
+  if (made.sync.over == sync::Route::all_reduce) made.placement.servers.clear();
+  const auto description = platforms::load_platform(file.path());
+  const Job job(made, description, "");
+  return priced::predict(job, platforms::load_network(description, priced::hosts_of_prediction(job),
+                                                      priced::hubs_of_prediction(job)));
+}
+
+TEST(LongPredictions, OfManyWorkersAreThoseOfTheirClasses) {
+  for (const auto& change :
+       {std::function(bsp), std::function(asp), with_quorum("k-sync", 2000), summed_by("ring")}) {
+    const priced::Prediction of_class = of_many("m-", change), of_each = of_many("n-1", change);
+    EXPECT_NEAR(of_class.round.count(), of_each.round.count(), 1e-9 * of_each.round.count());
+    EXPECT_NEAR(of_class.fastest.count(), of_each.fastest.count(), 1e-9 * of_each.round.count());
+    EXPECT_NEAR(of_class.slowest.count(), of_each.slowest.count(), 1e-9 * of_each.round.count());
+    ASSERT_EQ(of_class.limits.size(), of_each.limits.size());
+    for (std::size_t i = 0; i < of_each.limits.size(); ++i)
+      EXPECT_NEAR(of_class.limits[i].rounds_per_s / of_each.limits[i].rounds_per_s, 1.0, 1e-9);
+  }
 }
 
 // ---- Measured speed beside the closed form ----

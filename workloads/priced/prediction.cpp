@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <tuple>
@@ -154,11 +155,9 @@ class Predictor {
     const Seconds buffers = time_of_buffers();
     found_.fastest = buffers + prices::end_of_buckets(sums, computing) + update;
     const bool waits = sums_wait_for_device();
-    Seconds all = buffers;
     for (prices::Bucket& sum : sums) {
       sum.busy.reset();
       if (waits) sum.ready = computing;
-      all += sum.exchange;
     }
     found_.round = found_.slowest = buffers + prices::end_of_buckets(sums, computing) + update;
     found_.certainty = found_.fastest < found_.round ? Certainty::bound : Certainty::exact;
@@ -170,7 +169,8 @@ class Predictor {
     part("all-reduce", found_.round - buffers - computing - update);
     part("update of the workers", update);
     limit_by_computing();
-    limit("the all-reduce", all, Limit::Of::network);
+    for (prices::Bucket& sum : sums) sum.ready = Seconds(0.0);
+    limit("the all-reduce", buffers + prices::end_of_buckets(sums, Seconds(0.0)), Limit::Of::network);
     count_bytes_of_sums();
   }
 
@@ -462,10 +462,9 @@ class Predictor {
     const auto add = [&](std::size_t bucket, const Sum& kind) {
       const auto [all, is_new] = known.try_emplace(kind);
       const std::int64_t elements = all->first.second;
-      const bool is_ring = kind.first == ring_collective;
-      // In each round, the participants send all pieces.
-      if (is_new && is_ring) all->second.sent = all->second.received = 2 * elements * (found_.workers - 1);
-      for (int self = 0; is_new && !is_ring && self < found_.workers; ++self) {
+      const auto known_form = is_new ? sent_by_all(kind.first, elements) : std::nullopt;
+      if (known_form) all->second.sent = all->second.received = *known_form;
+      for (int self = 0; is_new && !known_form && self < found_.workers; ++self) {
         const auto schedule = plan_.group_of_all().schedule(bucket, self, elements);
         const std::int64_t as_ring = 2 * elements * (found_.workers - 1) / found_.workers;
         const auto extent = schedule ? collectives::extent_of(*schedule)
@@ -479,6 +478,17 @@ class Predictor {
     const std::size_t count = job_.model().buckets.size();
     for (std::size_t bucket = 0; bucket < count; ++bucket) add(bucket, kind_of(bucket));
     if (elements_of_buffers() > 0) add(count - 1, {kind_of(count - 1).first, elements_of_buffers()});
+  }
+
+  /// Elements; none: the schedules of all workers say it.
+  std::optional<std::int64_t> sent_by_all(const std::string& collective, std::int64_t elements) const {
+    // In each round of a ring, the participants send all pieces.
+    if (collective == ring_collective) return 2 * elements * (found_.workers - 1);
+    if (found_.workers <= many_workers) return std::nullopt;
+    if (collective == native_all_reduce) return sent_by_all(ring_collective, elements);
+    const auto cost = collectives::cost_of_many(collectives::catalog().find(collective).make, found_.workers,
+                                                elements, [](int, std::int64_t) { return Seconds(0.0); });
+    return cost ? std::optional(cost->sent) : std::nullopt;
   }
 
   void part(std::string name, Seconds time) {

@@ -145,7 +145,8 @@ AllReduceSetting all_reduce_setting(const Job& job, std::span<const Rank> worker
                            .hosts = {},
                            .bucket_elements = std::move(bucket_elements),
                            .reduce = {},
-                           .rings = sync.rings};
+                           .rings = sync.rings,
+                           .unlike = {}};
   struct Costs {
     std::vector<CostModel> models;     ///< that differ
     std::vector<std::size_t> of = {};  ///< by worker
@@ -160,6 +161,7 @@ AllReduceSetting all_reduce_setting(const Job& job, std::span<const Rank> worker
     if (like != unlike.end()) continue;
     unlike.push_back(rank);
     costs->models.push_back(job.devices().cost_model(rank));
+    setting.unlike.push_back(static_cast<int>(costs->of.size()) - 1);
   }
   setting.reduce = [costs](int worker, Bytes size) {
     return costs->models[costs->of[static_cast<std::size_t>(worker)]].price(

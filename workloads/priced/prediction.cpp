@@ -73,7 +73,7 @@ class Predictor {
       found_.origin += "; faster workers take as many local steps as fit into those of the slowest";
     }
     wait_for_launches();
-    if (found_.in_rounds) wait_for_slowest();
+    if (found_.in_rounds) wait_for_steps();
     if (found_.stops_late) check_stops();
     if (found_.in_rounds && !found_.waits_for_all && !counts_updates_) count_pushes();
     finish();
@@ -384,8 +384,9 @@ class Predictor {
   // ---- Steps that vary ----
 
   /// Every worker draws its own time of a round; the others wait for the slowest one, or for as many as the
-  /// algorithm says. That their messages are then spread out is left out.
-  void wait_for_slowest() {
+  /// algorithm says, as if all began the round together. Left out: that their messages are then spread out,
+  /// and that those that finish a late step first make the round longer.
+  void wait_for_steps() {
     const Experiment& experiment = job_.spec().experiment;
     if (experiment.physics.noise != NoiseSource::spread || found_.workers == 1) return;
     std::vector<prices::SpreadClass> spread;
@@ -401,26 +402,17 @@ class Predictor {
            static_cast<int>(of.workers.size())});
     }
     found_.certainty = Certainty::approximation;
-    if (!found_.waits_for_all) return wait_for_first(spread);
-    const Seconds waiting = prices::mean_of_slowest(spread) - slowest_->computing();
-    found_.round += waiting;
-    found_.slowest += waiting;
-    found_.origin += "; computing times vary, and each round waits for the slowest worker in the mean";
-    part("waiting for the slowest step", waiting);
-  }
-
-  /// As if all workers began each round together: those that finish a late step first make it longer.
-  void wait_for_first(const std::vector<prices::SpreadClass>& spread) {
-    const Seconds waiting = prices::mean_of_first(spread, found_.awaited) - slowest_->computing();
+    const Seconds all = prices::mean_of_slowest(spread) - slowest_->computing();
+    const Seconds waiting =
+        found_.waits_for_all ? all : prices::mean_of_first(spread, found_.awaited) - slowest_->computing();
     found_.round += waiting;
     found_.fastest += std::min(waiting, Seconds(0.0));
-    found_.slowest += plan_.cancels_steps()
-                          ? waiting
-                          : std::max(waiting, prices::mean_of_slowest(spread) - slowest_->computing());
-    found_.origin += "; computing times vary, and each round waits for these workers in the mean";
+    found_.slowest += plan_.cancels_steps() ? waiting : std::max(waiting, all);
+    found_.origin += fmt::format("; computing times vary, and each round waits for {} in the mean",
+                                 found_.waits_for_all ? "the slowest worker" : "these workers");
     // Computing is the first part.
     if (waiting < Seconds(0.0)) found_.parts.front().time += waiting;
-    part("waiting for so many steps", waiting);
+    part(found_.waits_for_all ? "waiting for the slowest step" : "waiting for so many steps", waiting);
   }
 
   /// A late step stops between the parts of its work, once in each round.

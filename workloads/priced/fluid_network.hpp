@@ -19,7 +19,7 @@ struct Connection {
   };
   std::string from, to;  ///< hosts
   std::vector<Message> messages;
-  int count = 1;  ///< connections like it: of hosts that are like each other, with the same messages
+  int count = 1;  ///< connections like it: of as many hosts that are like each other, with the same messages
 };
 
 class FluidNetwork {

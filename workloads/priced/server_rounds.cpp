@@ -6,6 +6,8 @@
 #include <cmath>
 #include <iterator>
 #include <map>
+#include <string_view>
+#include <unordered_map>
 
 namespace tandem::priced {
 
@@ -14,9 +16,14 @@ ServerRounds::ServerRounds(const Job& job, const platforms::Network& network,
     : job_(job), plan_(job.exchange()), network_(network) {
   for (const WorkerTimes& of : classes) {
     if (of.is_late) continue;
-    std::map<std::size_t, std::size_t> known_places;  // of a member
+    // Workers of one host share its links: a member has one of each host.
+    std::map<std::pair<std::size_t, int>, std::size_t> known_places;
+    std::unordered_map<std::string_view, int> on_host;
     for (const int worker : of.workers) {
-      const auto [known, is_new] = known_places.try_emplace(place_of(worker), members_.size());
+      const Rank rank = job.roster().workers()[static_cast<std::size_t>(worker)];
+      const int earlier = on_host[job.roster().host_of(rank)]++;
+      const auto [known, is_new] =
+          known_places.try_emplace(std::pair(place_of(worker), earlier), members_.size());
       if (is_new)
         members_.push_back({worker, &of, 1});
       else

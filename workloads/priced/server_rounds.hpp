@@ -84,7 +84,7 @@ class ServerRounds {
   /// By shard: when its server has done the work of so many pushes, which are there at these times.
   std::vector<Seconds> updated(const std::vector<Seconds>& complete, int pushes) const;
 
-  /// Equal workers with links of one kind.
+  /// Equal workers on different hosts, with links of one kind.
   struct Member {
     int worker;  ///< the first one
     const WorkerTimes* times;

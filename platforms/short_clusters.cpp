@@ -214,6 +214,8 @@ std::vector<Item> ShortClusters::completed(std::vector<Item> items, const Find& 
     std::vector<Numbered> names;
     const std::vector<Item>& likes = of_cluster.begin()->second;
     for (const Item& like : likes) names.push_back(*find(like.name));
+    all.reserve(all.size() + static_cast<std::size_t>(clusters_[named->cluster].size()) * likes.size() +
+                items.size());
     for (const auto& [first, last] : clusters_[named->cluster].ranges)
       for (int number = first; number <= last; ++number) {
         const auto own = of_cluster.find(number);

@@ -19,7 +19,7 @@ std::optional<ManyCost> cost_of_many(const MakeSchedule& make, int participants,
   TANDEM_CHECK(participants >= 2, "participants", participants);
   const auto is = [&](MakeSchedule::OfOne shape) { return make == MakeSchedule(shape); };
   const auto count = static_cast<std::uint32_t>(participants);
-  const int levels = std::bit_width(count) - 1;
+  const int levels = static_cast<int>(std::bit_width(count)) - 1;
   const bool folds = !std::has_single_bit(count);
   ManyCost cost{.time = Seconds(0.0), .sent = 2 * elements * (participants - 1)};
   // Every round passes a piece to the next participant.

@@ -204,6 +204,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"tree_8", 8, 0.2, summed_by("tree")},
         Case{"binary_blocks_6", 6, 0.2, summed_by("binary-blocks")},
         Case{"slowmo_8_ring", 8, 0.02, slowmo_over_ring},
+        Case{"bsp_64", 64, 0.02, bsp, false, 2, "", "", "", 4},
         Case{"bsp_8_slow_link", 8, 0.02, bsp, false, 2, "", "", "", 10, 1e8},
         Case{"local_sgd_8_servers", 8, 0.02, by("local-sgd")},
         Case{"local_sgd_6_unequal_servers", 6, 0.02, by("local-sgd"), true},

@@ -8,6 +8,8 @@
 
 namespace tandem::platforms {
 
+/// Thousands of hosts, or links, that follow each other and differ in their names alone are one object with
+/// `names`.
 nlohmann::json to_json(const Description& description);
 /// Inverse of to_json. Errors: ConfigError naming the key that is missing or of the wrong type.
 Description description_from_json(const nlohmann::json& json);

@@ -19,6 +19,8 @@ struct Channel {
   BytesPerSecond bandwidth;
   Seconds latency;
   bool shared;  ///< false for FATPIPE: every flow gets the whole bandwidth
+  /// The hosts that are like its host (Network::like) have one of their own each.
+  bool of_each = false;
 };
 
 /// The route from one host to another in SimGrid.
@@ -35,6 +37,9 @@ struct Network {
   std::vector<std::optional<Route>> routes;
   /// By host indices, from and to: those of hubs that were asked for, where only a sample is known.
   std::map<std::pair<int, int>, Route> of_hubs = {};
+  /// By host: the host in whose place it may be, with `of_each` channels of its own: all of a large cluster
+  /// but for hubs have the routes of one. Empty: each has its own routes.
+  std::vector<int> like = {};
   /// Slowest of the sampled routes.
   struct Typical {
     Seconds latency{0.0};

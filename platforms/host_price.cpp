@@ -78,14 +78,13 @@ void add_offer(Host& host, const std::string& folder) {
       host.properties.emplace("tandem:region", offer->region);
   }
   check_price(host);
-  if (host.properties.contains("price_per_hour")) host.properties.try_emplace("tandem:machine", host.name);
 }
 
-void check_machines(const std::vector<Host>& hosts) {
+void name_machines(std::vector<Host>& hosts) {
   std::map<std::string, const Host*> known;
-  for (const Host& host : hosts) {
+  for (Host& host : hosts) {
     if (!host.properties.contains("price_per_hour")) continue;
-    const std::string& machine = host.properties.at("tandem:machine");
+    const std::string& machine = host.properties.try_emplace("tandem:machine", host.name).first->second;
     const Host& first = *known.try_emplace(machine, &host).first->second;
     for (const char* name :
          {"price_per_hour", "billing_step", "billing_minimum", "free_if_revoked_within", "billing_from"}) {

@@ -10,12 +10,12 @@
 namespace tandem::platforms {
 
 /// Adds the properties that the host's offer states, its device, and tandem:vcpus; those that the host has
-/// count more. A
-/// host with a price has the property tandem:machine then: hosts with the same one are one machine. "WORDS",
-/// of the shipped offers, or "FILE.csv: WORDS", of a file relative to `folder`. Errors: ConfigError without
-/// place.
+/// count more. "WORDS", of the shipped offers, or "FILE.csv: WORDS", of a file relative to `folder`. Errors:
+/// ConfigError without place.
 void add_offer(Host& host, const std::string& folder);
-/// Errors: ConfigError with both hosts where hosts of one machine state different prices.
-void check_machines(const std::vector<Host>& hosts);
+/// Every host with a price has the property tandem:machine then, by default its own name: hosts with the same
+/// one are one machine. Errors: ConfigError with both hosts where hosts of one machine state different
+/// prices.
+void name_machines(std::vector<Host>& hosts);
 
 }  // namespace tandem::platforms

@@ -12,7 +12,8 @@ Description load_platform(const std::string& path) {
       path, [&] { reader.watch(); },
       [&](simgrid::s4u::Engine& engine, const Emit& emit) {
         emit(PlatformReader::to_line(reader.read(engine)));
-      });
+      },
+      reader.clusters().text());
   if (!answer.succeeded) throw refusal(reader.xml(), answer);
   return reader.from_line(answer.output);
 }

@@ -7,11 +7,13 @@
 #include <iterator>
 #include <limits>
 #include <list>
+#include <map>
 #include <set>
 #include <tuple>
 #include <utility>
 
 #include "platforms/load.hpp"
+#include "platforms/short_clusters.hpp"
 
 namespace tandem::platforms {
 namespace {
@@ -197,13 +199,91 @@ Network describe_network(const Topology& topology, const std::vector<std::string
   return network;
 }
 
+namespace {
+
+/// More hosts have one partner each in a sample: its slowest route alone is used, and one with each host
+/// shows its links.
+constexpr std::size_t sampled_sparsely = 2048;
+
+TopologyOptions options_for(std::vector<std::string> hosts, const std::vector<std::string>& hubs) {
+  TopologyOptions options{.hosts = std::move(hosts), .to_themselves = true, .hubs = hubs};
+  if (options.hosts.size() > sampled_sparsely) options.partners = 1;
+  return options;
+}
+
+/// Hosts of which most are like others: two of each cluster show which links each host has of its own.
+class LikeHosts {
+ public:
+  LikeHosts(const std::string& file, const std::vector<std::string>& hosts,
+            const std::vector<std::string>& hubs)
+      : hosts_(hosts), hubs_(hubs.begin(), hubs.end()) {
+    const ShortClusters clusters{PlatformXml(file)};
+    std::map<std::size_t, std::pair<int, int>> known;  // the first one, and how many
+    for (int host = 0; host < static_cast<int>(hosts.size()); ++host) {
+      const auto cluster = is_hub(host) ? std::nullopt : clusters.cluster_of(name(host));
+      like_.push_back(host);
+      if (!cluster) {
+        asked_.push_back(host);
+        continue;
+      }
+      auto& [first, count] = known.try_emplace(*cluster, host, 0).first->second;
+      like_.back() = first;
+      if (++count <= 2) asked_.push_back(host);
+    }
+  }
+
+  std::vector<std::string> asked() const {
+    std::vector<std::string> names;
+    for (const int host : asked_) names.push_back(name(host));
+    return names;
+  }
+
+  /// `topology`: of those that are asked.
+  Network network(const Topology& topology) {
+    Network found;
+    found.hosts = hosts_;
+    found.channels = topology.channels();
+    found.typical = slowest_of(topology);
+    std::map<std::pair<int, int>, std::vector<int>> of_second;
+    for (const auto& [pair, route] : topology.routes()) {
+      const int from = asked_[static_cast<std::size_t>(pair.first)];
+      const int to = asked_[static_cast<std::size_t>(pair.second)];
+      if (!route || from == to || (!is_hub(from) && !is_hub(to))) continue;
+      const std::pair ends(like(from), like(to));
+      if (ends == std::pair(from, to))
+        found.of_hubs.emplace(ends, *route);
+      else
+        of_second.emplace(ends, route->channels);
+    }
+    for (const auto& [ends, route] : found.of_hubs)
+      if (const auto second = of_second.find(ends); second != of_second.end())
+        for (const int channel : route.channels)
+          if (std::ranges::find(second->second, channel) == second->second.end())
+            found.channels[static_cast<std::size_t>(channel)].of_each = true;
+    found.like = std::move(like_);
+    return found;
+  }
+
+ private:
+  const std::string& name(int host) const { return hosts_[static_cast<std::size_t>(host)]; }
+  int like(int host) const { return like_[static_cast<std::size_t>(host)]; }
+  bool is_hub(int host) const { return hubs_.contains(name(host)); }
+
+  const std::vector<std::string>& hosts_;
+  std::set<std::string> hubs_;
+  std::vector<int> like_, asked_;
+};
+
+}  // namespace
+
 Network load_network(const Description& description, const std::vector<std::string>& hosts,
                      const std::vector<std::string>& hubs) {
-  // Of a sample, the slowest route alone is used; one with each host shows its links.
-  constexpr std::size_t many = 2048;
-  TopologyOptions options{.hosts = hosts, .to_themselves = true, .hubs = hubs};
-  if (hosts.size() > many) options.partners = 1;
-  return describe_network(load_topology(description, options), hubs);
+  if (hosts.size() > sampled_sparsely) {
+    LikeHosts likes(description.file, hosts, hubs);
+    if (auto asked = likes.asked(); asked.size() < hosts.size())
+      return likes.network(load_topology(description, options_for(std::move(asked), hubs)));
+  }
+  return describe_network(load_topology(description, options_for(hosts, hubs)), hubs);
 }
 
 Network load_network(const std::string& path, const std::vector<std::string>& hosts,

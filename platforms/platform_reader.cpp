@@ -101,34 +101,6 @@ Description read_engine(const s4u::Engine& engine, const DeclarationOrder& hosts
   return description;
 }
 
-/// Hosts and links that follow each other and differ in their names alone become one, and their names a list:
-/// a cluster of many thousands of hosts is a short text.
-template <class Item>
-json names_of_runs(std::vector<Item>& items) {
-  json names = json::array();
-  std::vector<Item> firsts;
-  for (auto& item : items) {
-    if (firsts.empty() || !alike(firsts.back(), item)) {
-      names.push_back(json::array());
-      firsts.push_back(item);
-    }
-    names.back().push_back(std::move(item.name));
-  }
-  items = std::move(firsts);
-  return names;
-}
-
-template <class Item>
-std::vector<Item> expand_runs(const std::vector<Item>& firsts, const json& names) {
-  std::vector<Item> items;
-  for (std::size_t run = 0; run < firsts.size(); ++run)
-    for (const json& name : names.at(run)) {
-      items.push_back(firsts[run]);
-      items.back().name = name.get<std::string>();
-    }
-  return items;
-}
-
 /// Reads a quantity from a property; `fallback` if the host does not have it. Errors: ConfigError without
 /// place.
 template <class Quantity>
@@ -182,10 +154,11 @@ void check_outermost_topology(const PlatformXml& xml) {
 }
 
 /// SimGrid needs about 20 us for a host: the user must know what takes time.
-void announce_many_hosts(const PlatformXml& xml) {
+void announce_many_hosts(const PlatformXml& xml, const ShortClusters& clusters) {
   constexpr long long many_hosts = 50'000;
-  if (xml.host_count() > many_hosts)
-    std::fprintf(stderr, "tandem: %s: SimGrid builds %lld hosts\n", xml.path().c_str(), xml.host_count());
+  const long long built = xml.host_count() - clusters.missing();
+  if (built > many_hosts)
+    std::fprintf(stderr, "tandem: %s: SimGrid builds %lld hosts\n", xml.path().c_str(), built);
 }
 
 /// "lab.xml:12: host 'a'"; for a host that a cluster declares, the place of the cluster.
@@ -259,11 +232,11 @@ std::optional<int> gpu_of(const Host& host) {
 
 }  // namespace
 
-PlatformReader::PlatformReader(const std::string& path) : xml_(path) {
+PlatformReader::PlatformReader(const std::string& path) : xml_(path), clusters_(xml_) {
   check_version(xml_);
   check_host_count(xml_);
   check_outermost_topology(xml_);
-  announce_many_hosts(xml_);
+  announce_many_hosts(xml_, clusters_);
   hosts_.expect(xml_.host_count());
   // A host of a cluster has a link, and that one two halves.
   links_.expect(3 * xml_.host_count());
@@ -294,21 +267,16 @@ Description PlatformReader::read(const s4u::Engine& engine) const {
   return description;
 }
 
-std::string PlatformReader::to_line(Description description) {
-  const json hosts = names_of_runs(description.hosts);
-  const json links = names_of_runs(description.links);
+std::string PlatformReader::to_line(const Description& description) {
   try {
-    return json{{"hosts", hosts}, {"links", links}, {"description", to_json(description)}}.dump();
+    return to_json(description).dump();
   } catch (const json::type_error&) {
     throw ConfigError(description.file + ": expected names and properties in UTF-8, found other bytes");
   }
 }
 
 Description PlatformReader::from_line(const std::string& line) const {
-  const json whole = json::parse(line);
-  Description description = description_from_json(whole.at("description"));
-  description.hosts = expand_runs(description.hosts, whole.at("hosts"));
-  description.links = expand_runs(description.links, whole.at("links"));
+  Description description = description_from_json(json::parse(line));
   if (description.hosts.empty()) throw ConfigError(xml_.path() + ": expected at least one host, found none");
   const std::string folder = std::filesystem::path(xml_.path()).parent_path().string();
   for (auto& host : description.hosts) try {
@@ -318,8 +286,9 @@ Description PlatformReader::from_line(const std::string& line) const {
     } catch (const ConfigError& error) {
       throw ConfigError(place_of(xml_, "host", host.name) + ": " + error.what());
     }
+  clusters_.complete(description);
   try {
-    check_machines(description.hosts);
+    name_machines(description.hosts);
   } catch (const ConfigError& error) {
     throw ConfigError(xml_.path() + ": " + error.what());
   }

@@ -10,6 +10,7 @@
 
 #include "platforms/description.hpp"
 #include "platforms/platform_xml.hpp"
+#include "platforms/short_clusters.hpp"
 
 namespace simgrid::s4u {
 class Engine;
@@ -48,6 +49,7 @@ class PlatformReader {
   explicit PlatformReader(const std::string& path);
 
   const PlatformXml& xml() const { return xml_; }
+  const ShortClusters& clusters() const { return clusters_; }
   /// Call it in the child, before SimGrid loads the file.
   void watch();
   /// Hosts without devices, and links. Call it in the child. Errors: ConfigError for figures out of range,
@@ -55,12 +57,14 @@ class PlatformReader {
   Description read(const simgrid::s4u::Engine& engine) const;
   /// A description from `read`, as text that the child sends to its parent. Errors: ConfigError for names
   /// that are not UTF-8.
-  static std::string to_line(Description description);
-  /// The whole description. Errors: ConfigError for bad properties of hosts, and when there are no hosts.
+  static std::string to_line(const Description& description);
+  /// The whole description, with hosts that SimGrid did not build. Errors: ConfigError for bad properties of
+  /// hosts, and when there are no hosts.
   Description from_line(const std::string& line) const;
 
  private:
   PlatformXml xml_;
+  ShortClusters clusters_;
   DeclarationOrder hosts_;
   DeclarationOrder links_;
 };

@@ -23,13 +23,18 @@ struct XmlReader {
   std::vector<XmlElement>& elements;
   XML_Parser parser;
   int skipped_lines;
+  std::size_t skipped_bytes;
   std::vector<int> open = {};  ///< indices of the elements whose end has not been read
 
   int line() const { return skipped_lines + static_cast<int>(XML_GetCurrentLineNumber(parser)); }
+  std::size_t offset() const {
+    return skipped_bytes + static_cast<std::size_t>(XML_GetCurrentByteIndex(parser));
+  }
 
   static void start(void* self, const char* name, const char** attributes) {
     auto& reader = *static_cast<XmlReader*>(self);
-    XmlElement element{name, {}, {}, reader.line(), reader.open.empty() ? -1 : reader.open.back()};
+    XmlElement element{name,           {}, {}, reader.line(), reader.open.empty() ? -1 : reader.open.back(),
+                       reader.offset()};
     for (; *attributes != nullptr; attributes += 2) element.attributes[attributes[0]] = attributes[1];
     reader.open.push_back(static_cast<int>(reader.elements.size()));
     reader.elements.push_back(std::move(element));
@@ -97,7 +102,8 @@ std::vector<XmlElement> read_xml(const std::string& path, const std::string& wha
   const std::size_t begin = begin_of_xml(text);
   XmlReader reader{
       elements, parser.get(),
-      static_cast<int>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(begin), '\n'))};
+      static_cast<int>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(begin), '\n')),
+      begin};
   XML_SetUserData(parser.get(), &reader);
   XML_SetElementHandler(parser.get(), XmlReader::start, XmlReader::end);
   XML_SetCharacterDataHandler(parser.get(), XmlReader::text);

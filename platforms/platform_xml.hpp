@@ -14,7 +14,8 @@ struct XmlElement {
   std::map<std::string, std::string> attributes;
   std::string text;  ///< all text between its tags
   int line;
-  int parent;  ///< index of the element that contains it; -1 for the root
+  int parent;          ///< index of the element that contains it; -1 for the root
+  std::size_t offset;  ///< in the file, in bytes
 
   /// Empty when the element does not have it.
   std::string attribute(const std::string& key) const;

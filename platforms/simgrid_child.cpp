@@ -1,13 +1,17 @@
 #include "platforms/simgrid_child.hpp"
 
+#include <sys/mman.h>
+
 #include <array>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <new>
 #include <simgrid/s4u/Engine.hpp>
 #include <sstream>
+#include <stdexcept>
 
 #include "platforms/simgrid_version.hpp"
 #include "policies/vocabulary/check.hpp"
@@ -63,12 +67,21 @@ void print_line_and_abort(int signal) {
   std::raise(signal);
 }
 
+/// The path of a file in memory, which this process alone has.
+std::string in_memory(const std::string& text) {
+  const std::string path = "/proc/self/fd/" + std::to_string(memfd_create("platform", 0));
+  std::ofstream file(path);
+  if (!(file << text << std::flush)) throw std::runtime_error("cannot keep a platform in memory");
+  return path;
+}
+
 }  // namespace
 
 ChildResult ask_simgrid(const std::string& path, const std::function<void()>& on_creation,
-                        const std::function<void(simgrid::s4u::Engine&, const Emit&)>& question) {
+                        const std::function<void(simgrid::s4u::Engine&, const Emit&)>& question,
+                        const std::string& shorter) {
   TANDEM_CHECK(!simgrid::s4u::Engine::has_instance(), "this process already has a SimGrid engine");
-  return run_in_child([&](const Emit& emit) {
+  ChildResult answer = run_in_child([&](const Emit& emit) {
     std::string name = "tandem";
     std::string log = kLogFormat;
     std::array<char*, 3> arguments{name.data(), log.data(), nullptr};
@@ -80,7 +93,7 @@ ChildResult ask_simgrid(const std::string& path, const std::function<void()>& on
     try {
       on_creation();
       std::signal(SIGABRT, print_line_and_abort);
-      engine->load_platform(path);
+      engine->load_platform(shorter.empty() ? path : in_memory(shorter));
       engine->seal_platform();
       is_parsing = false;
       std::signal(SIGABRT, SIG_DFL);
@@ -96,6 +109,9 @@ ChildResult ask_simgrid(const std::string& path, const std::function<void()>& on
     std::fflush(stderr);
     std::_Exit(status);
   });
+  // The whole file has the lines and the names of its own.
+  const bool is_refused = !answer.succeeded && answer.output.empty();
+  return is_refused && !shorter.empty() ? ask_simgrid(path, on_creation, question) : std::move(answer);
 }
 
 int parser_line(const ChildResult& result) {

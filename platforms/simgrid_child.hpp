@@ -14,10 +14,12 @@ class Engine;
 namespace tandem::platforms {
 
 /// Loads `path` into an engine in a child process and runs `question` there. `on_creation` runs before
-/// loading, to register SimGrid callbacks. Pre: this process has no engine (a forked one could not be
-/// replaced).
+/// loading, to register SimGrid callbacks. `shorter`: the text of a platform that is loaded in the place of
+/// the file, unless SimGrid refuses it; empty: none. Pre: this process has no engine (a forked one could not
+/// be replaced).
 ChildResult ask_simgrid(const std::string& path, const std::function<void()>& on_creation,
-                        const std::function<void(simgrid::s4u::Engine&, const Emit&)>& question);
+                        const std::function<void(simgrid::s4u::Engine&, const Emit&)>& question,
+                        const std::string& shorter = {});
 
 /// The line that SimGrid's parser had reached when it failed; 0 when it did not fail there.
 int parser_line(const ChildResult& result);

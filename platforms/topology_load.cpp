@@ -14,10 +14,12 @@
 #include <sstream>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "platforms/load.hpp"
 #include "platforms/platform_reader.hpp"
 #include "platforms/refusal.hpp"
+#include "platforms/short_clusters.hpp"
 #include "platforms/simgrid_child.hpp"
 #include "platforms/topology.hpp"
 #include "policies/vocabulary/check.hpp"
@@ -77,21 +79,28 @@ class AbortGuard {
 /// that is not finite, which JSON cannot express: a sum of finite latencies, or of coordinates, can be so.
 class RouteWriter {
  public:
-  RouteWriter(std::string file, const Emit& emit) : file_(std::move(file)), emit_(emit) {}
+  RouteWriter(std::string file, const s4u::Engine& engine, const ShortClusters& clusters, const Emit& emit)
+      : file_(std::move(file)), engine_(engine), clusters_(clusters), emit_(emit) {}
 
-  int channel(const s4u::Link& link) {
-    const auto [found, fresh] = numbers_.try_emplace(&link, static_cast<int>(numbers_.size()));
+  int channel(const s4u::Link& link, const std::string& name) {
+    const auto [found, fresh] = numbers_.try_emplace(name, static_cast<int>(numbers_.size()));
     // Of SimGrid's own loopback, which <config> sets, nothing was checked before.
     for (const double figure : {link.get_bandwidth(), link.get_latency()})
-      if (!std::isfinite(figure)) refuse("link '" + link.get_name() + "'", figure);
+      if (!std::isfinite(figure)) refuse("link '" + name + "'", figure);
     if (fresh)
-      emit_('+' + json{link.get_name(), link.get_bandwidth(), link.get_latency(), link.is_shared()}.dump() +
-            '\n');
+      emit_('+' + json{name, link.get_bandwidth(), link.get_latency(), link.is_shared()}.dump() + '\n');
     return found->second;
   }
 
-  /// [latency, [channels]] or, where there is no route, null.
-  void route(const s4u::Host& from, const s4u::Host& to) {
+  /// [latency, [channels]] or, where there is no route, null. Hosts that SimGrid did not build have the
+  /// routes of others, with links of their own.
+  void route(const std::string& from_name, const std::string& to_name) {
+    const s4u::Host* const one = engine_.host_by_name_or_null(from_name);
+    const s4u::Host* const other = engine_.host_by_name_or_null(to_name);
+    const s4u::Host& from = one != nullptr ? *one : built_like(from_name, other);
+    const s4u::Host& to = other != nullptr       ? *other
+                          : from_name == to_name ? from
+                                                 : built_like(to_name, &from);
     std::vector<s4u::Link*> links;
     double latency = 0.0;
     bool found = true;
@@ -109,9 +118,12 @@ class RouteWriter {
     if (aborts != nullptr && *aborts >= 0) *aborts = completed ? -1 : *aborts + 1;
     if (!completed || !found) return emit_("null\n");
     if (!std::isfinite(latency))
-      refuse("route from host '" + from.get_name() + "' to host '" + to.get_name() + "'", latency);
+      refuse("route from host '" + from_name + "' to host '" + to_name + "'", latency);
     json channels = json::array();
-    for (const auto* link : links) channels.push_back(channel(*link));
+    for (const auto* link : links) {
+      const std::string of_from = clusters_.link_of(from_name, from.get_name(), link->get_name());
+      channels.push_back(channel(*link, clusters_.link_of(to_name, to.get_name(), of_from)));
+    }
     emit_(json{latency, channels}.dump() + '\n');
   }
 
@@ -119,6 +131,13 @@ class RouteWriter {
   [[noreturn]] void refuse(const std::string& place, double figure) const {
     throw ConfigError(file_ + ": " + place + ": expected a finite bandwidth and latency, found " +
                       std::to_string(figure));
+  }
+  const s4u::Host& built_like(const std::string& name, const s4u::Host* another_than) const {
+    for (const std::string& built : clusters_.built_like(name))
+      if (const auto* const host = engine_.host_by_name_or_null(built);
+          host != nullptr && host != another_than)
+        return *host;
+    throw ConfigError(file_ + ": SimGrid did not build host '" + name + "'");
   }
   /// How often SimGrid aborted on pairs of hosts in these two zones; -1 once it did not. Null within a zone,
   /// where a missing route concerns two hosts alone.
@@ -129,10 +148,12 @@ class RouteWriter {
   }
 
   std::string file_;
+  const s4u::Engine& engine_;
+  const ShortClusters& clusters_;
   const Emit& emit_;
   AbortGuard guard_;
   std::map<std::pair<const s4u::NetZone*, const s4u::NetZone*>, int> aborts_;
-  std::unordered_map<const s4u::Link*, int> numbers_;
+  std::unordered_map<std::string, int> numbers_;
 };
 
 struct Answers {
@@ -150,31 +171,31 @@ struct Question {
 
 /// Emits the end of a line once the file is loaded, and then a line for each pair, from the pair number
 /// `first` on.
-void write_routes(const s4u::Engine& engine, const Question& question, std::size_t first, const Emit& emit) {
+void write_routes(const s4u::Engine& engine, const ShortClusters& clusters, const Question& question,
+                  std::size_t first, const Emit& emit) {
   std::string lines = "\n";
   const auto flush = [&] {
     emit(lines);
     lines.clear();
   };
   const Emit collect = [&](std::string_view line) { lines += line; };
-  RouteWriter writer(question.path, collect);
+  RouteWriter writer(question.path, engine, clusters, collect);
   if (question.all_channels)
-    for (const auto* link : links_by_name(engine)) writer.channel(*link);
-  std::vector<const s4u::Host*> named;
-  for (const auto& host : question.hosts) named.push_back(engine.host_by_name(host));
+    for (const auto* link : links_by_name(engine)) writer.channel(*link, link->get_name());
   for (std::size_t i = first; i < question.pairs.size(); ++i) {
     // What precedes a crash must have been sent.
     flush();
-    writer.route(*named[static_cast<std::size_t>(question.pairs[i].first)],
-                 *named[static_cast<std::size_t>(question.pairs[i].second)]);
+    writer.route(question.hosts[static_cast<std::size_t>(question.pairs[i].first)],
+                 question.hosts[static_cast<std::size_t>(question.pairs[i].second)]);
   }
   flush();
 }
 
-ChildResult ask_routes(const Question& question, std::size_t first) {
+ChildResult ask_routes(const ShortClusters& clusters, const Question& question, std::size_t first) {
   return ask_simgrid(
       question.path, [] {},
-      [&](s4u::Engine& engine, const Emit& emit) { write_routes(engine, question, first, emit); });
+      [&](s4u::Engine& engine, const Emit& emit) { write_routes(engine, clusters, question, first, emit); },
+      clusters.text());
 }
 
 /// Combines the answers of the children; a channel has the same name in each, but another number.
@@ -243,7 +264,8 @@ void check_loaded(const PlatformXml& xml, const ChildResult& result) {
 }
 
 /// Reads the answer of the first child; others continue after each pair that SimGrid crashed on.
-Answers complete_answers(const Question& question, ChildResult result) {
+Answers complete_answers(const PlatformXml& xml, const ShortClusters& clusters, const Question& question,
+                         ChildResult result) {
   AnswerReader reader(question.pairs);
   std::size_t next = 0;
   for (int crashes = 1;; ++crashes) {
@@ -251,16 +273,18 @@ Answers complete_answers(const Question& question, ChildResult result) {
     if (next >= question.pairs.size()) break;
     reader.no_route(next++);
     if (next >= question.pairs.size() || crashes == kCrashLimit) break;
-    result = ask_routes(question, next);
-    check_loaded(PlatformXml(question.path), result);
+    result = ask_routes(clusters, question, next);
+    check_loaded(xml, result);
   }
   return reader.take();
 }
 
 Answers obtain_routes(const Question& question) {
-  ChildResult result = ask_routes(question, 0);
-  check_loaded(PlatformXml(question.path), result);
-  return complete_answers(question, std::move(result));
+  const PlatformXml xml(question.path);
+  const ShortClusters clusters(xml);
+  ChildResult result = ask_routes(clusters, question, 0);
+  check_loaded(xml, result);
+  return complete_answers(xml, clusters, question, std::move(result));
 }
 
 Pairs all_pairs(int hosts, bool to_themselves) {
@@ -362,10 +386,10 @@ Topology load_topology(const std::string& path, const TopologyOptions& options) 
 Topology load_topology(const Description& description, const TopologyOptions& options) {
   Question question{
       description.file, options.hosts.empty() ? names_of(description.hosts) : options.hosts, {}, false};
-  std::set<std::string_view> known;
-  for (const Host& host : description.hosts) known.insert(host.name);
+  std::unordered_set<std::string_view> unknown(question.hosts.begin(), question.hosts.end());
+  for (const Host& host : description.hosts) unknown.erase(host.name);
   for (const auto& name : question.hosts)
-    if (!known.contains(name)) description.host(name);
+    if (unknown.contains(name)) description.host(name);
   const int count = static_cast<int>(question.hosts.size());
   const bool sampled = is_sampled(count, options.all_pairs_up_to);
   question.all_channels = !sampled;
@@ -379,14 +403,17 @@ Overview load_overview(const std::string& path, int all_pairs_up_to) {
   ChildResult result = ask_simgrid(
       path, [&] { reader.watch(); },
       [&](s4u::Engine& engine, const Emit& emit) {
-        const Description read = reader.read(engine);
+        Description read = reader.read(engine);
         emit(PlatformReader::to_line(read));
-        write_routes(engine, overview_question(read, all_pairs_up_to), 0, emit);
-      });
+        reader.clusters().complete(read);
+        write_routes(engine, reader.clusters(), overview_question(read, all_pairs_up_to), 0, emit);
+      },
+      reader.clusters().text());
   check_loaded(reader.xml(), result);
   Overview overview{reader.from_line(result.output.substr(0, result.output.find('\n'))), {{}, {}, {}}};
   const Question question = overview_question(overview.description, all_pairs_up_to);
-  overview.topology = topology_of(question, complete_answers(question, std::move(result)));
+  overview.topology =
+      topology_of(question, complete_answers(reader.xml(), reader.clusters(), question, std::move(result)));
   return overview;
 }
 

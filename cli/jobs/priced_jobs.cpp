@@ -1,7 +1,9 @@
 #include "cli/jobs/priced_jobs.hpp"
 
 #include <filesystem>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "cli/shared/job_text.hpp"
 #include "cli/shared/output.hpp"
@@ -55,16 +57,24 @@ Simulated simulate_priced(LoadedJob loaded, const SimulateOptions& options, cons
   check_stop(loaded.experiment.stop);
   PlatformCache platforms;
   const platforms::Network of_workers = tandem::network_of_workers(loaded.experiment, platforms);
-  const Job job = tandem::make_job(loaded, out, of_workers);
-  const platforms::Network network = platforms.network(
-      loaded.experiment.platform, priced::hosts_of_prediction(job), priced::hubs_of_prediction(job));
-  priced::RoundTimes rounds(loaded.experiment, loaded.platform, network, of_workers);
-  const priced::Prediction found = rounds.with_first(job.roster().first_workers().size());
+  const Job job = tandem::make_job(std::move(loaded), out, of_workers);
+  const Experiment& experiment = job.spec().experiment;
+  const platforms::Network network = platforms.network(experiment.platform, priced::hosts_of_prediction(job),
+                                                       priced::hubs_of_prediction(job));
+  // Of a job whose workers change.
+  std::optional<priced::RoundTimes> rounds;
+  if (experiment.continuation() != Continuation::none || !experiment.placement.spares.empty())
+    rounds.emplace(experiment, job.spec().platform, network, of_workers);
+  const priced::Prediction found =
+      rounds ? rounds->with_first(job.roster().first_workers().size()) : priced::predict(job, network);
+  const auto round = [&](const std::vector<int>& slots) {
+    return rounds ? rounds->with(slots).round : found.round;
+  };
   const priced::JobLife lives(job, {.rounds = found.rounds,
                                     .waits_for_all = found.waits_for_all,
-                                    .round = [&](const auto& slots) { return rounds.with(slots).round; },
+                                    .round = round,
                                     .work = priced::work_of_rounds(job, found)});
-  const priced::Life life = lives.live(loaded.experiment.seed);
+  const priced::Life life = lives.live(experiment.seed);
   if (!life.gave_up.empty()) throw WorldError(life.gave_up);
 
   const WriteLock lock = create_result_directory(out, options.force);
@@ -73,7 +83,7 @@ Simulated simulate_priced(LoadedJob loaded, const SimulateOptions& options, cons
   const sim::JobRun run{.journal = {},
                         .makespan = life.makespan,
                         .physics = priced::describe_closed_form(found, lives),
-                        .warnings = warnings_of(loaded.experiment)};
+                        .warnings = warnings_of(experiment)};
   for (const auto& warning : run.warnings) print_warning(warning);
   Simulated simulated{
       .info = describe_simulation(job, run, options), .journal = life.journal, .makespan = life.makespan};

@@ -57,11 +57,6 @@ Schedule ring(int self, const Groups& groups, std::int64_t elements) {
   return ring_of(self, groups.participants(), elements, false);
 }
 
-Seconds price_of_ring(int participants, Seconds message, Seconds reduce) {
-  const int steps = participants - 1;
-  return message * (2.0 * steps) + reduce * steps;
-}
-
 Schedule pipelined_ring(int self, const Groups& groups, std::int64_t elements) {
   return ring_of(self, groups.participants(), elements, true);
 }

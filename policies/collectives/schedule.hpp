@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <iterator>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -173,9 +174,17 @@ struct LinkCost {
 /// is reduced while the next arrives.
 Seconds price(const MakeSchedule& make, const Groups& groups, std::int64_t elements, Bytes element_size,
               const LinkCost& cost);
-/// The same of the ring where all pieces are equal, without its schedules, whose rounds are as many as the
-/// square of the participants. `message`, `reduce`: of a piece.
-Seconds price_of_ring(int participants, Seconds message, Seconds reduce);
+/// The price of a collective among two or three participants that are like all others.
+using PriceOfFew = std::function<Seconds(int participants, std::int64_t elements)>;
+struct ManyCost {
+  Seconds time;
+  std::int64_t sent;  ///< elements, by all participants
+};
+/// The same of very many participants in one group, without their schedules: a ring has as many messages as
+/// the square of its participants. Exact where pieces are equal. None: the collective has no such form
+/// (binary-blocks and double-tree). Pre: at least two participants.
+std::optional<ManyCost> cost_of_many(const MakeSchedule& make, int participants, std::int64_t elements,
+                                     const PriceOfFew& few);
 
 /// The number of each participant in a schedule, and the groups of the numbers.
 struct Arrangement {

@@ -9,6 +9,8 @@
 
 #include "platforms/description_json.hpp"
 #include "platforms/neighbours.hpp"
+#include "platforms/short_clusters.hpp"
+#include "platforms/topology.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "tests/platforms/platform_text.hpp"
 #include "tests/support/paths.hpp"
@@ -24,18 +26,76 @@ std::vector<std::string> host_names(const Description& description) {
   return names;
 }
 
+/// A cluster of `hosts` hosts with links of all kinds, and one of two hosts. With the prefix "n-1" of these,
+/// hosts of both could have one name, so SimGrid builds them all.
+std::string two_clusters_xml(int hosts, const std::string& prefix) {
+  return zone_xml("Full", "<cluster id=\"c\" prefix=\"n-\" suffix=\".a\" radical=\"5,7-" +
+                              std::to_string(hosts + 5) +
+                              "\" speed=\"1Gf\" bw=\"1GBps\" lat=\"1us\" bb_bw=\"9GBps\" bb_lat=\"1us\" "
+                              "limiter_link=\"2GBps\" loopback_bw=\"5GBps\" loopback_lat=\"3us\">"
+                              "<prop id=\"price_per_hour\" value=\"1\"/></cluster>"
+                              "<cluster id=\"d\" prefix=\"" +
+                              prefix +
+                              "\" suffix=\".a\" radical=\"1000000-1000001\" speed=\"1Gf\" bw=\"1GBps\" "
+                              "lat=\"1us\"/>");
+}
+
 TEST(LongLoad, SaysHowManyHostsAreBuilt) {
   ::testing::internal::CaptureStderr();
-  load(cluster_xml(50'000));
+  load(two_clusters_xml(49'998, "n-1"));
+  load(two_clusters_xml(60'000, "m-"));
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
-  const TemporaryFile file(cluster_xml(50'001));
+  const TemporaryFile file(two_clusters_xml(49'999, "n-1"));
   ::testing::internal::CaptureStderr();
   const Description description = load_platform(file.path());
   EXPECT_EQ(description.hosts.size(), 50'001u);
-  const auto first = host_names(description).front(), last = host_names(description).back();
+  const auto first = host_names(description).front(), last = host_names(description)[49'998];
   EXPECT_EQ(load_network(description, {first, last}).hosts.size(), 2u) << "does not load the hosts again";
   EXPECT_EQ(::testing::internal::GetCapturedStderr(),
             "tandem: " + file.path() + ": SimGrid builds 50001 hosts\n");
+}
+
+TEST(Load, HostsOfALargeClusterAreAsIfSimGridBuiltThem) {
+  constexpr std::size_t count = 3000;
+  const TemporaryFile whole_file(two_clusters_xml(3000, "n-1"));
+  const TemporaryFile short_file(two_clusters_xml(3000, "m-"));
+  EXPECT_EQ(ShortClusters(PlatformXml(whole_file.path())).missing(), 0);
+  EXPECT_EQ(ShortClusters(PlatformXml(short_file.path())).missing(), 2998);
+  const Description whole = load_platform(whole_file.path()), shortened = load_platform(short_file.path());
+  ASSERT_EQ(whole.hosts.size(), count + 2);
+  ASSERT_EQ(shortened.hosts.size(), whole.hosts.size());
+  EXPECT_EQ(whole.hosts[2].name, "n-8.a");
+  for (std::size_t host = 0; host < count; ++host) {
+    EXPECT_EQ(shortened.hosts[host].name, whole.hosts[host].name);
+    EXPECT_TRUE(alike(shortened.hosts[host], whole.hosts[host])) << "also the machine of its price";
+  }
+  ASSERT_EQ(shortened.links.size(), whole.links.size());
+  for (std::size_t link = 0; link < whole.links.size(); ++link) {
+    EXPECT_EQ(shortened.links[link].name, whole.links[link].name);
+    EXPECT_TRUE(alike(shortened.links[link], whole.links[link])) << whole.links[link].name;
+  }
+  const std::vector<std::string> asked = {"n-2000.a", "n-5.a", "n-3000.a"};
+  const Topology built = load_topology(whole, {.hosts = asked, .to_themselves = true});
+  const Topology like = load_topology(shortened, {.hosts = asked, .to_themselves = true});
+  for (const std::string& from : asked)
+    for (const std::string& to : asked) {
+      const auto expected = built.between(from, to), found = like.between(from, to);
+      ASSERT_TRUE(expected && found) << from << " to " << to;
+      EXPECT_EQ(found->channels, expected->channels);
+      EXPECT_EQ(found->latency.count(), expected->latency.count());
+      EXPECT_EQ(found->bandwidth.count(), expected->bandwidth.count());
+    }
+  EXPECT_THROW(load_topology(shortened, {.hosts = {"n-6.a"}}), ConfigError) << "not in the radical";
+}
+
+TEST(Load, ThousandsOfLikeHostsAreOneObject) {
+  const Description cluster = load(cluster_xml(3000));
+  const nlohmann::json document = to_json(cluster);
+  ASSERT_EQ(document.at("hosts").size(), 1U);
+  EXPECT_EQ(document.at("hosts")[0].at("names"), nlohmann::json::parse(R"([["n-", 0, 2999, ""]])"));
+  const Description again = description_from_json(document);
+  EXPECT_EQ(host_names(again), host_names(cluster));
+  EXPECT_EQ(to_json(again), document);
 }
 
 TEST(Load, AFileMayBeginWithBlankLinesAndHaveAHostThatComputesNothing) {

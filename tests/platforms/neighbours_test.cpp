@@ -104,6 +104,25 @@ TEST(Neighbours, OfOneHostAreJustThatHost) {
   EXPECT_DOUBLE_EQ(network.routes[0]->latency.count(), 3e-6);
 }
 
+TEST(Neighbours, HostsOfALargeClusterAreLikeOne) {
+  const TemporaryFile file(cluster_xml(3000));
+  Names hosts;
+  for (int i = 0; i < 3000; ++i) hosts.push_back("n-" + std::to_string(i));
+  const auto network = load_network(file.path(), hosts, {"n-7"});
+  EXPECT_TRUE(network.routes.empty());
+  ASSERT_EQ(network.like.size(), 3000U);
+  EXPECT_EQ(network.like[2999], network.like[0]);
+  EXPECT_EQ(network.like[7], 7) << "a hub has routes of its own";
+  ASSERT_EQ(network.of_hubs.size(), 2U) << "from and to it, of all others";
+  // Each has a link of its own; that of the hub is one for all.
+  const auto& channels = network.of_hubs.at({0, 7}).channels;
+  ASSERT_EQ(channels.size(), 2U);
+  EXPECT_TRUE(network.channels[static_cast<std::size_t>(channels.front())].of_each);
+  EXPECT_FALSE(network.channels[static_cast<std::size_t>(channels.back())].of_each);
+  EXPECT_DOUBLE_EQ(network.typical.latency.count(), 2e-6);
+  EXPECT_EQ(network.typical.bandwidth.count(), 1e9);
+}
+
 TEST(Neighbours, OfTooManyHostsAreNotComputed) {
   const TemporaryFile file(cluster_xml(300));
   Names hosts;

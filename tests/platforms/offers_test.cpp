@@ -184,8 +184,9 @@ TEST(HostPrice, RefusesWhatIsNoPrice) {
               HasSubstr("expected boot | request, found 'start'"));
   auto one = host_with({{"tandem:machine", "m"}, {"price_per_hour", "1"}});
   const auto other = host_with({{"tandem:machine", "m"}, {"price_per_hour", "2"}});
-  EXPECT_THAT(error_of([&] { check_machines({one, other}); }), HasSubstr("of all hosts of machine 'm'"));
-  EXPECT_EQ(error_of([&] { check_machines({one, one}); }), "no error");
+  const auto named = [](std::vector<Host> hosts) { name_machines(hosts); };
+  EXPECT_THAT(error_of([&] { named({one, other}); }), HasSubstr("of all hosts of machine 'm'"));
+  EXPECT_EQ(error_of([&] { named({one, one}); }), "no error");
 }
 
 }  // namespace TANDEM_FILE

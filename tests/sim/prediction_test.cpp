@@ -130,7 +130,9 @@ constexpr const char* slow_server = "<prop id='tandem:server_message' value='20m
 constexpr const char* two_threads =
     "<prop id='tandem:server_message' value='20ms'/><prop id='tandem:server_parallel' value='2'/>";
 void after_backward(Experiment& experiment) { experiment.sync.overlap = OverlapMode::none; }
-void asp(Experiment& experiment) { experiment.sync.algorithm = "asp"; }
+std::function<void(Experiment&)> by(const std::string& algorithm) {
+  return [=](Experiment& experiment) { experiment.sync.algorithm = algorithm; };
+}
 std::function<void(Experiment&)> with_quorum(const std::string& algorithm, std::int64_t k) {
   return [=](Experiment& experiment) {
     experiment.sync.algorithm = algorithm;
@@ -152,6 +154,14 @@ std::function<void(Experiment&)> summed_by(const std::string& collective) {
     experiment.sync.collective = collective;
   };
 }
+void ring_after_backward(Experiment& experiment) {
+  summed_by("ring")(experiment);
+  after_backward(experiment);
+}
+void slowmo_over_ring(Experiment& experiment) {
+  summed_by("ring")(experiment);
+  by("slowmo")(experiment);
+}
 /// Late steps stop, so all workers begin each round together.
 void three_with_cancel(Experiment& experiment) {
   with_quorum("k-sync", 3)(experiment);
@@ -162,7 +172,6 @@ void varied_with_cancel(Experiment& experiment) {
   experiment.sync.options["cancel"] = true;
   varied(experiment);
 }
-void esync_of_equal_devices(Experiment& experiment) { experiment.sync.algorithm = "esync"; }
 void esync_over_ring(Experiment& experiment) {
   summed_by("ring")(experiment);
   esync(experiment);
@@ -183,7 +192,25 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"ring_8", 8, 0.02, summed_by("ring")}, Case{"ring_6_unequal", 6, 0.02, summed_by("ring"), true},
         Case{"halving_doubling_8", 8, 0.02, summed_by("halving-doubling")},
         Case{"double_tree_8", 8, 0.3, summed_by("double-tree")},
-        Case{"native_8", 8, 0.02, summed_by("native")}, Case{"local_sgd_8", 8, 0.02, local_sgd},
+        Case{"native_8", 8, 0.02, summed_by("native")},
+        Case{"native_6_unequal", 6, 0.02, summed_by("native"), true},
+        Case{"ring_8_after_backward", 8, 0.02, ring_after_backward},
+        Case{"ring_8_slow_link", 8, 0.02, summed_by("ring"), false, 2, "", "", "", 10, 1e8},
+        Case{"pipelined_ring_8", 8, 0.02, summed_by("pipelined-ring")},
+        Case{"hierarchical_8", 8, 0.02, summed_by("hierarchical")},
+        Case{"recursive_doubling_8", 8, 0.02, summed_by("recursive-doubling")},
+        Case{"halving_doubling_6", 6, 0.03, summed_by("halving-doubling")},
+        // Bounds: buckets follow each other, although a tree does not use all links all the time.
+        Case{"tree_8", 8, 0.2, summed_by("tree")},
+        Case{"binary_blocks_6", 6, 0.2, summed_by("binary-blocks")},
+        Case{"slowmo_8_ring", 8, 0.02, slowmo_over_ring},
+        Case{"bsp_64", 64, 0.02, bsp, false, 2, "", "", "", 4},
+        Case{"bsp_8_slow_link", 8, 0.02, bsp, false, 2, "", "", "", 10, 1e8},
+        Case{"local_sgd_8_servers", 8, 0.02, by("local-sgd")},
+        Case{"local_sgd_6_unequal_servers", 6, 0.02, by("local-sgd"), true},
+        Case{"easgd_8", 8, 0.02, by("easgd")}, Case{"fedavg_8", 8, 0.02, by("fedavg")},
+        Case{"dc_asgd_4", 4, 0.2, by("dc-asgd")}, Case{"asp_6_unequal", 6, 0.1, by("asp"), true},
+        Case{"rennala_4", 4, 0.1, by("rennala")}, Case{"local_sgd_8", 8, 0.02, local_sgd},
         Case{"two_servers_one_core", 4, 0.02, two_on_one_host, false, 1, slow_server,
              "the work of the servers ('host-0': 2 servers, 1 core)"},
         Case{"two_servers_two_cores", 4, 0.05, two_on_one_host, false, 2, slow_server,
@@ -193,8 +220,9 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"bsp_4_one_of_four_cores", 4, 0.05, small, false, 4, slow_server, "the work of the servers",
              "the server on 'host-0' can use 1 of its 4 cores: one per thread "
              "(tandem:server_parallel)"},
-        Case{"asp_6_two_threads", 6, 0.1, small_asp, false, 2, two_threads}, Case{"asp_2", 2, 0.15, asp},
-        Case{"asp_12", 12, 0.4, asp}, in_long_job({"k_sync_8", 8, 0.05, with_quorum("k-sync", 6)}),
+        Case{"asp_6_two_threads", 6, 0.1, small_asp, false, 2, two_threads},
+        Case{"asp_2", 2, 0.15, by("asp")}, Case{"asp_12", 12, 0.4, by("asp")},
+        in_long_job({"k_sync_8", 8, 0.05, with_quorum("k-sync", 6)}),
         // The pushes and replies of the slow workers take a third of the server's link.
         in_long_job({"k_sync_6_unequal", 6, 0.32, with_quorum("k-sync", 3), true}),
         // The buckets that the slow workers push before they stop take a part of the server's link.
@@ -203,7 +231,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"k_batch_sync_4_k_2", 4, 0.3, with_quorum("k-batch-sync", 2)},
         Case{"k_batch_sync_4_k_4", 4, 0.2, with_quorum("k-batch-sync", 4)},
         Case{"k_batch_sync_12", 12, 0.4, with_quorum("k-batch-sync", 24)},
-        Case{"esync_2_unequal_links", 2, 0.03, esync_of_equal_devices, false, 2, "", "", "", 100, 1e8},
+        Case{"esync_2_unequal_links", 2, 0.03, by("esync"), false, 2, "", "", "", 100, 1e8},
         in_long_job({"esync_6_unequal", 6, 0.1, esync, true}),
         in_long_job({"esync_6_unequal_ring", 6, 0.02, esync_over_ring, true})),
     [](const auto& info) { return info.param.name; });
@@ -231,12 +259,81 @@ std::vector<double> ends_of_pushes(const std::vector<double>& rates, double shar
   return ends;
 }
 
+/// The same, where workers with one rate are one connection.
+std::vector<double> ends_by_class(const std::vector<std::pair<double, int>>& classes, double shared) {
+  platforms::Network network;
+  std::vector<priced::Connection> pushes;
+  const std::size_t count = classes.size() + 1;
+  network.routes.resize(count * count);
+  for (std::size_t of = 0; of < classes.size(); ++of) {
+    network.hosts.push_back(fmt::format("w{}", of));
+    network.channels.push_back({"own", BytesPerSecond(classes[of].first), Seconds(0.0), true, true});
+    network.routes[of * count + classes.size()] =
+        platforms::Route{{static_cast<int>(of), static_cast<int>(classes.size())}, Seconds(0.0)};
+    pushes.push_back(
+        {network.hosts.back(), "server", {{Seconds(0.0), Bytes(100'000'000)}}, classes[of].second});
+  }
+  network.hosts.push_back("server");
+  network.channels.push_back({"shared", BytesPerSecond(shared), Seconds(0.0), true});
+  const priced::FluidNetwork fluid(network);
+  double all = 0.0;
+  for (const auto& [rate, workers] : classes) all += workers;
+  EXPECT_NEAR(fluid.busiest(pushes, true).first.count(), 1e8 * all / shared, 1e-9);
+  std::vector<double> ends;
+  for (const auto& arrived : fluid.arrivals(pushes)) ends.push_back(arrived.back().count());
+  return ends;
+}
+
 TEST(FluidNetwork, TransfersShareALinkFairly) {
   const auto six = ends_of_pushes({1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 5e7, 5e7}, 1e9);
   EXPECT_NEAR(six.front(), 0.6667, 1e-4);
   EXPECT_NEAR(six.back(), 2.0, 1e-9);
   for (const double end : ends_of_pushes({1e9, 1e9, 1e9, 1e9, 1.5e8, 1.5e8, 1.5e8, 1.5e8}, 1e9))
     EXPECT_NEAR(end, 0.8, 1e-9);
+  const auto classes = ends_by_class({{1e9, 6}, {5e7, 2}}, 1e9);
+  EXPECT_NEAR(classes.front(), six.front(), 1e-9);
+  EXPECT_NEAR(classes.back(), six.back(), 1e-9);
+}
+
+// ---- Many workers ----
+
+/// Of 2,500 workers of a cluster: of one class; or, where hosts of another cluster could have their names,
+/// each with routes of its own.
+priced::Prediction of_many(const std::string& prefix, const std::function<void(Experiment&)>& change) {
+  constexpr int workers = 2500;
+  const testing::TemporaryPlatform file(fmt::format(
+      "<zone id='all' routing='Full'><cluster id='c' prefix='n-' suffix='' radical='0-{}' speed='1Gf' "
+      "bw='1GBps' lat='50us'/><cluster id='d' prefix='{}' suffix='' radical='1000000-1000001' "
+      "speed='1Gf' bw='1GBps' lat='50us'/></zone>",
+      workers, prefix));
+  Experiment made;
+  made.platform = file.path();
+  made.workload.model = "mlp";
+  made.workload.dataset = "synthetic";
+  made.stop.rounds = 10;
+  for (int worker = 1; worker <= workers; ++worker)
+    made.placement.workers.push_back(fmt::format("n-{}", worker));
+  made.placement.servers = {"n-0"};
+  change(made);
+  if (made.sync.over == sync::Route::all_reduce) made.placement.servers.clear();
+  const auto description = platforms::load_platform(file.path());
+  const Job job(made, description, "");
+  return priced::predict(job, platforms::load_network(description, priced::hosts_of_prediction(job),
+                                                      priced::hubs_of_prediction(job)));
+}
+
+TEST(LongPredictions, OfManyWorkersAreThoseOfTheirClasses) {
+  for (const auto& change : {std::function(bsp), by("asp"), with_quorum("k-sync", 2000), summed_by("ring")}) {
+    const priced::Prediction of_class = of_many("m-", change), of_each = of_many("n-1", change);
+    EXPECT_NEAR(of_class.round.count(), of_each.round.count(), 1e-9 * of_each.round.count());
+    EXPECT_NEAR(of_class.fastest.count(), of_each.fastest.count(), 1e-9 * of_each.round.count());
+    EXPECT_NEAR(of_class.slowest.count(), of_each.slowest.count(), 1e-9 * of_each.round.count());
+    ASSERT_EQ(of_class.limits.size(), of_each.limits.size());
+    for (std::size_t i = 0; i < of_each.limits.size(); ++i)
+      EXPECT_NEAR(of_class.limits[i].rounds_per_s / of_each.limits[i].rounds_per_s, 1.0, 1e-9);
+  }
+  EXPECT_EQ(of_many("m-", summed_by("ring")).limits.front().name, "the all-reduce")
+      << "its latencies alone take half a second";
 }
 
 // ---- Measured speed beside the closed form ----

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
@@ -26,24 +27,34 @@ struct Head {
 }  // namespace
 
 FluidNetwork::FluidNetwork(const platforms::Network& network) : network_(network) {
+  numbers_.reserve(network.hosts.size());
   for (const std::string& host : network.hosts) numbers_.try_emplace(host, numbers_.size());
 }
 
+std::size_t FluidNetwork::like(const std::string& host) const {
+  const auto found = numbers_.find(host);
+  TANDEM_CHECK(found != numbers_.end(), host);
+  return network_.like.empty() ? found->second : static_cast<std::size_t>(network_.like[found->second]);
+}
+
+double FluidNetwork::crossing(const Path& path, int channel) const {
+  return network_.channels[static_cast<std::size_t>(channel)].of_each ? 1.0 : path.count;
+}
+
 FluidNetwork::Path FluidNetwork::path(const Connection& connection) const {
-  const auto from = numbers_.find(connection.from), to = numbers_.find(connection.to);
-  TANDEM_CHECK(from != numbers_.end() && to != numbers_.end(), connection.from, connection.to);
+  const std::size_t from = like(connection.from), to = like(connection.to);
   const platforms::Route* route = nullptr;
   if (network_.routes.empty()) {
-    const auto known = network_.of_hubs.find({static_cast<int>(from->second), static_cast<int>(to->second)});
+    const auto known = network_.of_hubs.find({static_cast<int>(from), static_cast<int>(to)});
     if (known == network_.of_hubs.end())
-      return {network_.typical.latency, {}, network_.typical.bandwidth.count()};
+      return {network_.typical.latency, {}, network_.typical.bandwidth.count(), connection.count};
     route = &known->second;
-  } else if (const auto& stated = network_.routes[from->second * network_.hosts.size() + to->second]) {
+  } else if (const auto& stated = network_.routes[from * network_.hosts.size() + to]) {
     route = &*stated;
   }
   if (route == nullptr)
     throw ConfigError("the platform has no route from '" + connection.from + "' to '" + connection.to + "'");
-  Path found{route->latency, {}, never};
+  Path found{route->latency, {}, never, connection.count};
   for (const int number : route->channels) {
     const platforms::Channel& channel = network_.channels[static_cast<std::size_t>(number)];
     if (channel.shared)
@@ -61,7 +72,7 @@ std::vector<double> FluidNetwork::rates(const std::vector<Path>& paths,
   struct Load {
     double left = 0.0;     ///< of the channel's rate
     double weights = 0.0;  ///< of connections without a rate yet
-    int waiting = 0;       ///< their number: weights that rounding leaves are none
+    int waiting = 0;       ///< paths of these: weights that rounding leaves are none
   };
   const auto weight = [&](std::size_t of) { return 1.0 / std::max(paths[of].latency.count(), 1e-9); };
   std::vector<Load> loads(network_.channels.size());
@@ -72,7 +83,7 @@ std::vector<double> FluidNetwork::rates(const std::vector<Path>& paths,
       Load& load = load_of(channel);
       if (load.waiting++ == 0) used.push_back(channel);
       load.left = network_.channels[static_cast<std::size_t>(channel)].bandwidth.count();
-      load.weights += weight(of);
+      load.weights += weight(of) * crossing(paths[of], channel);
     }
   std::vector<double> found(paths.size(), 0.0);
   std::vector<std::size_t> waiting = open;
@@ -95,8 +106,9 @@ std::vector<double> FluidNetwork::rates(const std::vector<Path>& paths,
       found[of] = least * weight(of);
       for (const int channel : paths[of].channels) {
         Load& load = load_of(channel);
-        load.left = std::max(0.0, load.left - found[of]);
-        load.weights -= weight(of);
+        const double crossing_it = crossing(paths[of], channel);
+        load.left = std::max(0.0, load.left - found[of] * crossing_it);
+        load.weights -= weight(of) * crossing_it;
         --load.waiting;
       }
     }
@@ -154,16 +166,19 @@ std::pair<Seconds, std::string> FluidNetwork::busiest(const std::vector<Connecti
     bool is_common = false;  ///< others than from the first one's host to its other one cross it
   };
   std::map<int, Load> loads;
-  for (const Connection& connection : connections)
-    for (const int channel : path(connection).channels) {
+  for (const Connection& connection : connections) {
+    const Path crossed = path(connection);
+    for (const int channel : crossed.channels) {
       Load& load = loads[channel];
       if (load.first == nullptr) load.first = &connection;
-      load.is_common =
-          load.is_common || connection.from != load.first->from || connection.to != load.first->to;
+      const double connections_on_it = crossing(crossed, channel);
+      load.is_common = load.is_common || connections_on_it > 1.0 || connection.from != load.first->from ||
+                       connection.to != load.first->to;
       for (const auto& message : connection.messages)
-        load.time_s +=
-            bytes_of(message.size) / network_.channels[static_cast<std::size_t>(channel)].bandwidth.count();
+        load.time_s += connections_on_it * bytes_of(message.size) /
+                       network_.channels[static_cast<std::size_t>(channel)].bandwidth.count();
     }
+  }
   if (common) std::erase_if(loads, [](const auto& of) { return !of.second.is_common; });
   const auto most = std::ranges::max_element(loads, {}, [](const auto& load) { return load.second.time_s; });
   if (most == loads.end()) return {Seconds(0.0), ""};

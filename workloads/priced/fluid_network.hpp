@@ -1,8 +1,9 @@
 // Messages as a fluid in the channels of a network: what several of them take together, without a simulator.
 #pragma once
 
-#include <map>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "platforms/description_network.hpp"
@@ -18,6 +19,7 @@ struct Connection {
   };
   std::string from, to;  ///< hosts
   std::vector<Message> messages;
+  int count = 1;  ///< connections like it: of as many hosts that are like each other, with the same messages
 };
 
 class FluidNetwork {
@@ -25,6 +27,8 @@ class FluidNetwork {
   /// `network` must outlive it.
   explicit FluidNetwork(const platforms::Network& network);
 
+  /// The host in whose place this one may be (Network::like). Pre: the network has it.
+  std::size_t like(const std::string& host) const;
   /// When each message of each connection arrives. Connections share channels as in simulations: max-min
   /// fairly, weighted by the inverse of their latency. A message that waits for the one before it has its
   /// latency behind it. Pre: the network has the hosts. Errors: ConfigError where it has no route.
@@ -39,12 +43,15 @@ class FluidNetwork {
     Seconds latency;
     std::vector<int> channels;
     double most = 0.0;  ///< bytes per second, by channels that are not shared
+    int count = 1;      ///< of such paths
   };
+  /// How many of these paths cross the channel, one of theirs.
+  double crossing(const Path& path, int channel) const;
   Path path(const Connection& connection) const;
   std::vector<double> rates(const std::vector<Path>& paths, const std::vector<std::size_t>& open) const;
 
   const platforms::Network& network_;
-  std::map<std::string, std::size_t> numbers_;  ///< of hosts
+  std::unordered_map<std::string_view, std::size_t> numbers_;  ///< of hosts
 };
 
 }  // namespace tandem::priced

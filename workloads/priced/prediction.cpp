@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <tuple>
@@ -72,7 +73,7 @@ class Predictor {
       found_.origin += "; faster workers take as many local steps as fit into those of the slowest";
     }
     wait_for_launches();
-    if (found_.in_rounds) wait_for_slowest();
+    if (found_.in_rounds) wait_for_steps();
     if (found_.stops_late) check_stops();
     if (found_.in_rounds && !found_.waits_for_all && !counts_updates_) count_pushes();
     finish();
@@ -93,12 +94,19 @@ class Predictor {
       // Equal devices on unequal links do not take equally many steps.
       const ServerRounds rounds(job_, network_, classes_);
       for (const WorkerTimes& of : classes_) {
-        std::map<std::pair<Seconds, Seconds>, std::vector<int>> by_link;
+        std::map<std::size_t, std::vector<int>> by_place;
         for (const int worker : of.workers)
-          by_link[over_servers ? std::pair(rounds.alone(worker, true), rounds.alone(worker, false))
-                               : std::pair(Seconds(0.0), Seconds(0.0))]
-              .push_back(worker);
+          by_place[over_servers ? rounds.place_of(worker) : 0].push_back(worker);
+        std::map<std::pair<Seconds, Seconds>, std::vector<int>> by_link;
+        for (auto& [place, workers] : by_place) {
+          const int first = workers.front();
+          std::vector<int>& same =
+              by_link[over_servers ? std::pair(rounds.alone(first, true), rounds.alone(first, false))
+                                   : std::pair(Seconds(0.0), Seconds(0.0))];
+          same.insert(same.end(), workers.begin(), workers.end());
+        }
         for (auto& [times, workers] : by_link) {
+          std::ranges::sort(workers);
           paces.push_back({of.step(), of.change + times.first, times.second + of.update_after});
           of_paces.push_back(of);
           of_paces.back().host =
@@ -147,11 +155,9 @@ class Predictor {
     const Seconds buffers = time_of_buffers();
     found_.fastest = buffers + prices::end_of_buckets(sums, computing) + update;
     const bool waits = sums_wait_for_device();
-    Seconds all = buffers;
     for (prices::Bucket& sum : sums) {
       sum.busy.reset();
       if (waits) sum.ready = computing;
-      all += sum.exchange;
     }
     found_.round = found_.slowest = buffers + prices::end_of_buckets(sums, computing) + update;
     found_.certainty = found_.fastest < found_.round ? Certainty::bound : Certainty::exact;
@@ -163,7 +169,8 @@ class Predictor {
     part("all-reduce", found_.round - buffers - computing - update);
     part("update of the workers", update);
     limit_by_computing();
-    limit("the all-reduce", all, Limit::Of::network);
+    for (prices::Bucket& sum : sums) sum.ready = Seconds(0.0);
+    limit("the all-reduce", buffers + prices::end_of_buckets(sums, Seconds(0.0)), Limit::Of::network);
     count_bytes_of_sums();
   }
 
@@ -377,8 +384,9 @@ class Predictor {
   // ---- Steps that vary ----
 
   /// Every worker draws its own time of a round; the others wait for the slowest one, or for as many as the
-  /// algorithm says. That their messages are then spread out is left out.
-  void wait_for_slowest() {
+  /// algorithm says, as if all began the round together. Left out: that their messages are then spread out,
+  /// and that those that finish a late step first make the round longer.
+  void wait_for_steps() {
     const Experiment& experiment = job_.spec().experiment;
     if (experiment.physics.noise != NoiseSource::spread || found_.workers == 1) return;
     std::vector<prices::SpreadClass> spread;
@@ -394,26 +402,17 @@ class Predictor {
            static_cast<int>(of.workers.size())});
     }
     found_.certainty = Certainty::approximation;
-    if (!found_.waits_for_all) return wait_for_first(spread);
-    const Seconds waiting = prices::mean_of_slowest(spread) - slowest_->computing();
-    found_.round += waiting;
-    found_.slowest += waiting;
-    found_.origin += "; computing times vary, and each round waits for the slowest worker in the mean";
-    part("waiting for the slowest step", waiting);
-  }
-
-  /// As if all workers began each round together: those that finish a late step first make it longer.
-  void wait_for_first(const std::vector<prices::SpreadClass>& spread) {
-    const Seconds waiting = prices::mean_of_first(spread, found_.awaited) - slowest_->computing();
+    const Seconds all = prices::mean_of_slowest(spread) - slowest_->computing();
+    const Seconds waiting =
+        found_.waits_for_all ? all : prices::mean_of_first(spread, found_.awaited) - slowest_->computing();
     found_.round += waiting;
     found_.fastest += std::min(waiting, Seconds(0.0));
-    found_.slowest += plan_.cancels_steps()
-                          ? waiting
-                          : std::max(waiting, prices::mean_of_slowest(spread) - slowest_->computing());
-    found_.origin += "; computing times vary, and each round waits for these workers in the mean";
+    found_.slowest += plan_.cancels_steps() ? waiting : std::max(waiting, all);
+    found_.origin += fmt::format("; computing times vary, and each round waits for {} in the mean",
+                                 found_.waits_for_all ? "the slowest worker" : "these workers");
     // Computing is the first part.
     if (waiting < Seconds(0.0)) found_.parts.front().time += waiting;
-    part("waiting for so many steps", waiting);
+    part(found_.waits_for_all ? "waiting for the slowest step" : "waiting for so many steps", waiting);
   }
 
   /// A late step stops between the parts of its work, once in each round.
@@ -455,10 +454,9 @@ class Predictor {
     const auto add = [&](std::size_t bucket, const Sum& kind) {
       const auto [all, is_new] = known.try_emplace(kind);
       const std::int64_t elements = all->first.second;
-      const bool is_ring = kind.first == ring_collective;
-      // In each round, the participants send all pieces.
-      if (is_new && is_ring) all->second.sent = all->second.received = 2 * elements * (found_.workers - 1);
-      for (int self = 0; is_new && !is_ring && self < found_.workers; ++self) {
+      const auto known_form = is_new ? sent_by_all(kind.first, elements) : std::nullopt;
+      if (known_form) all->second.sent = all->second.received = *known_form;
+      for (int self = 0; is_new && !known_form && self < found_.workers; ++self) {
         const auto schedule = plan_.group_of_all().schedule(bucket, self, elements);
         const std::int64_t as_ring = 2 * elements * (found_.workers - 1) / found_.workers;
         const auto extent = schedule ? collectives::extent_of(*schedule)
@@ -472,6 +470,17 @@ class Predictor {
     const std::size_t count = job_.model().buckets.size();
     for (std::size_t bucket = 0; bucket < count; ++bucket) add(bucket, kind_of(bucket));
     if (elements_of_buffers() > 0) add(count - 1, {kind_of(count - 1).first, elements_of_buffers()});
+  }
+
+  /// Elements; none: the schedules of all workers say it.
+  std::optional<std::int64_t> sent_by_all(const std::string& collective, std::int64_t elements) const {
+    // In each round of a ring, the participants send all pieces.
+    if (collective == ring_collective) return 2 * elements * (found_.workers - 1);
+    if (found_.workers <= many_workers) return std::nullopt;
+    if (collective == native_all_reduce) return sent_by_all(ring_collective, elements);
+    const auto cost = collectives::cost_of_many(collectives::catalog().find(collective).make, found_.workers,
+                                                elements, [](int, std::int64_t) { return Seconds(0.0); });
+    return cost ? std::optional(cost->sent) : std::nullopt;
   }
 
   void part(std::string name, Seconds time) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "workloads/files/whole_file.hpp"
@@ -40,6 +41,16 @@ TimeStatistics always(Seconds step, std::int64_t steps) {
           .mean = step.count(),
           .median = step.count(),
           .p95 = step.count()};
+}
+
+/// Of more workers, summary.json has one row for each class of equal ones: their rows are equal, too.
+constexpr int most_rows = 2048;
+
+void keep_first_of_classes(const Job& job, const Prediction& found, std::vector<RankSummary>& rows) {
+  std::set<Rank> kept;
+  for (const WorkerTimes& of : found.classes)
+    kept.insert(job.roster().workers()[static_cast<std::size_t>(of.workers.front())]);
+  std::erase_if(rows, [&](const RankSummary& row) { return !kept.contains(row.rank); });
 }
 
 /// What the records of runs, each in the place of many steps, do not tell.
@@ -82,6 +93,9 @@ json describe_closed_form(const Prediction& found, const JobLife& lives) {
                       {"because", found.origin},
                       {"round_s", found.round.count()},
                       {"round_range_s", {found.fastest.count(), found.slowest.count()}}}}};
+  if (found.workers > most_rows)
+    for (const WorkerTimes& of : found.classes)
+      described["closed_form"]["classes"].push_back({{"first", of.host}, {"workers", of.workers.size()}});
   if (!lives.commit().without_disk.empty()) described["commits_without_disk"] = lives.commit().without_disk;
   return described;
 }
@@ -116,6 +130,7 @@ Summary summary_of(const Job& job, const RunInfo& info, const Prediction& found,
     rank.staleness.reset();
     rank.local_steps.reset();
   }
+  if (found.workers > most_rows) keep_first_of_classes(job, found, summary.ranks);
   const auto [least, most] = std::ranges::minmax(found.classes, {}, &WorkerTimes::steps);
   double all = 0.0;
   for (const WorkerTimes& of : found.classes) all += of.steps * static_cast<double>(of.workers.size());

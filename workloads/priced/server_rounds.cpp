@@ -5,15 +5,31 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <map>
+#include <string_view>
+#include <unordered_map>
 
 namespace tandem::priced {
 
 ServerRounds::ServerRounds(const Job& job, const platforms::Network& network,
                            const std::vector<WorkerTimes>& classes)
     : job_(job), plan_(job.exchange()), network_(network) {
-  for (const WorkerTimes& of : classes)
-    for (const int worker : of.workers)
-      if (!of.is_late) members_.push_back({worker, &of});
+  for (const WorkerTimes& of : classes) {
+    if (of.is_late) continue;
+    // Workers of one host share its links: a member has one of each host.
+    std::map<std::pair<std::size_t, int>, std::size_t> known_places;
+    std::unordered_map<std::string_view, int> on_host;
+    for (const int worker : of.workers) {
+      const Rank rank = job.roster().workers()[static_cast<std::size_t>(worker)];
+      const int earlier = on_host[job.roster().host_of(rank)]++;
+      const auto [known, is_new] =
+          known_places.try_emplace(std::pair(place_of(worker), earlier), members_.size());
+      if (is_new)
+        members_.push_back({worker, &of, 1});
+      else
+        ++members_[known->second].count;
+    }
+  }
   std::ranges::sort(members_, {}, &Member::worker);
   const auto& algorithm = plan_.algorithm().make;
   const auto workers = static_cast<std::int64_t>(job.roster().first_workers().size());
@@ -45,6 +61,17 @@ std::vector<ServerRounds::SharedHost> ServerRounds::shared_hosts() const {
   return hosts;
 }
 
+std::size_t ServerRounds::place_of(int worker) const {
+  const Rank rank = job_.roster().workers()[static_cast<std::size_t>(worker)];
+  return network_.like(job_.roster().host_of(rank));
+}
+
+int ServerRounds::members() const {
+  int count = 0;
+  for (const Member& member : members_) count += member.count;
+  return count;
+}
+
 std::vector<Connection> ServerRounds::messages_of(int worker, bool pushes) const {
   const Roster& roster = job_.roster();
   const std::string& host = roster.host_of(roster.workers()[static_cast<std::size_t>(worker)]);
@@ -66,7 +93,10 @@ std::vector<Connection> ServerRounds::messages_of(int worker, bool pushes) const
 std::vector<Connection> ServerRounds::messages(bool pushes) const {
   std::vector<Connection> all;
   for (const Member& member : members_)
-    for (Connection& connection : messages_of(member.worker, pushes)) all.push_back(std::move(connection));
+    for (Connection& connection : messages_of(member.worker, pushes)) {
+      connection.count = member.count;
+      all.push_back(std::move(connection));
+    }
   return all;
 }
 
@@ -103,7 +133,7 @@ Seconds ServerRounds::work_with(int servers, bool in_rounds) const {
   const prices::CoreWork work = work_of(job_.roster().servers().front(), Bytes(bytes / servers),
                                         (tensors + servers - 1) / servers, in_rounds ? awaited_ : 1);
   if (in_rounds) return work.alone;
-  return work.alone * (static_cast<double>(members_.size()) / hosts_.front().threads);
+  return work.alone * (static_cast<double>(members()) / hosts_.front().threads);
 }
 
 std::vector<Seconds> ServerRounds::updated(const std::vector<Seconds>& complete, int pushes) const {
@@ -193,8 +223,10 @@ std::vector<Connection> ServerRounds::push_from(const Member& member, Seconds st
 std::vector<Connection> ServerRounds::pushes_from(const std::vector<Seconds>& starts) const {
   std::vector<Connection> pushes;
   for (std::size_t member = 0; member < members_.size(); ++member)
-    for (Connection& connection : push_from(members_[member], starts[member]))
+    for (Connection& connection : push_from(members_[member], starts[member])) {
+      connection.count = members_[member].count;
       pushes.push_back(std::move(connection));
+    }
   return pushes;
 }
 
@@ -221,8 +253,11 @@ ServerRounds::Round ServerRounds::steady() const {
       std::vector<std::pair<Seconds, std::size_t>> arrivals;
       for (std::size_t member = 0; member < members; ++member)
         arrivals.emplace_back(pushed[member * shards() + shard].back(), member);
-      const auto awaited = arrivals.begin() + (awaited_ - 1);
-      std::ranges::nth_element(arrivals, awaited);
+      std::ranges::sort(arrivals);
+      auto awaited = arrivals.begin();
+      for (int missing = awaited_ - members_[awaited->second].count; missing > 0;
+           missing -= members_[awaited->second].count)
+        ++awaited;
       if (awaited->first > std::ranges::max(complete)) last = awaited->second;
       complete[shard] = awaited->first;
     }

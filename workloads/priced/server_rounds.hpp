@@ -32,6 +32,8 @@ class ServerRounds {
 
   /// Connections of a worker's push, or of its reply, all of whose messages are ready.
   std::vector<Connection> messages_of(int worker, bool pushes) const;
+  /// Equal workers with the same one have links of the same kind.
+  std::size_t place_of(int worker) const;
   /// The same of all workers.
   std::vector<Connection> messages(bool pushes) const;
   /// FluidNetwork::busiest of these.
@@ -43,7 +45,7 @@ class ServerRounds {
   /// From the end of a worker's step until its push has arrived, if nobody else pushes. Pre: it is not late.
   Seconds push_alone(int worker) const;
   /// Workers that are not late.
-  std::size_t members() const { return members_.size(); }
+  int members() const;
   /// Pushes for which a round waits.
   int awaited() const { return awaited_; }
   /// Until the last server has done its work of so many pushes, which all shards have at the same time.
@@ -82,9 +84,11 @@ class ServerRounds {
   /// By shard: when its server has done the work of so many pushes, which are there at these times.
   std::vector<Seconds> updated(const std::vector<Seconds>& complete, int pushes) const;
 
+  /// Equal workers on different hosts, with links of one kind.
   struct Member {
-    int worker;
+    int worker;  ///< the first one
     const WorkerTimes* times;
+    int count;
   };
   std::vector<Connection> pushes_from(const std::vector<Seconds>& starts) const;
   /// The push of a worker that begins its round then.
@@ -93,7 +97,7 @@ class ServerRounds {
   const Job& job_;
   const ExchangePlan& plan_;
   FluidNetwork network_;
-  std::vector<Member> members_;    ///< by worker
+  std::vector<Member> members_;    ///< by their first worker
   int awaited_;                    ///< pushes of a round
   int pushes_of_update_;           ///< while no worker waits
   std::vector<SharedHost> hosts_;  ///< of the servers

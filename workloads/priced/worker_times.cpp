@@ -64,7 +64,20 @@ std::vector<Seconds> WorkerTimes::ready() const {
 
 std::vector<WorkerTimes> classes_of_workers(const Job& job) {
   std::vector<WorkerTimes> classes;
+  // Most workers have the device of a class: its times are priced once.
+  const auto is_of = [&](const WorkerTimes& of, int worker) {
+    const int first = of.workers.front();
+    const auto rank_of = [&](int index) { return job.roster().workers()[static_cast<std::size_t>(index)]; };
+    return job.devices().are_alike(rank_of(first), rank_of(worker)) &&
+           job.loads_ahead(rank_of(first)) == job.loads_ahead(rank_of(worker)) &&
+           batch_of(job, first) == batch_of(job, worker);
+  };
   for (int worker = 0; worker < std::ssize(job.roster().first_workers()); ++worker) {
+    const auto like = std::ranges::find_if(classes, [&](const WorkerTimes& of) { return is_of(of, worker); });
+    if (like != classes.end()) {
+      like->workers.push_back(worker);
+      continue;
+    }
     WorkerTimes times = times_of(job, worker);
     const auto found =
         std::ranges::find_if(classes, [&](const WorkerTimes& of) { return are_equal(of, times); });

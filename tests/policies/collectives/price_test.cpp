@@ -28,9 +28,26 @@ TEST(Price, OfARingHasTheClosedForm) {
     const double part_bytes = 96 * 4;
     const double expected = 2 * rounds * alpha + 2 * rounds * part_bytes * beta + rounds * part_bytes * gamma;
     EXPECT_EQ(priced("ring", size, elements), expected) << "size " << size;
-    EXPECT_DOUBLE_EQ(
-        price_of_ring(size, Seconds(alpha + part_bytes * beta), Seconds(part_bytes * gamma)).count(),
-        expected);
+  }
+}
+
+TEST(Price, OfManyIsThatOfTheirSchedules) {
+  for (const char* name :
+       {"ring", "pipelined-ring", "halving-doubling", "recursive-doubling", "tree", "hierarchical"}) {
+    const MakeSchedule& make = catalog().find(name).make;
+    const PriceOfFew few = [&](int size, std::int64_t elements) {
+      return price(make, size, elements, float_size, cost);
+    };
+    for (int size = 2; size <= 33; ++size) {
+      const std::int64_t elements = 65536L * size;  // pieces of a ring have chunks
+      const auto found = cost_of_many(make, size, elements, few);
+      ASSERT_TRUE(found) << name;
+      EXPECT_DOUBLE_EQ(found->time.count(), priced(name, size, elements)) << name << " of " << size;
+      std::int64_t sent = 0;
+      const Schedules schedules = make.schedules(size);
+      for (int self = 0; self < size; ++self) sent += extent_of(schedules(self, elements)).sent;
+      EXPECT_EQ(found->sent, sent) << name << " of " << size;
+    }
   }
 }
 

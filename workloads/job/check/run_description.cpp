@@ -1,6 +1,6 @@
 #include "workloads/job/check/run_description.hpp"
 
-#include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -47,6 +47,7 @@ std::vector<MachinePrice> prices_of(const platforms::Description& platform,
                                     const std::vector<std::string>& hosts) {
   const platforms::HostIndex known_hosts(platform);
   std::vector<MachinePrice> prices;
+  std::map<std::string, std::size_t> places;  // by machine
   for (const std::string& name : std::set(hosts.begin(), hosts.end())) {
     const platforms::Host& host = known_hosts.host(name);
     const auto property = [&](const char* key, const char* absent) {
@@ -54,10 +55,10 @@ std::vector<MachinePrice> prices_of(const platforms::Description& platform,
       return found == host.properties.end() ? absent : found->second;
     };
     const std::string price = property("price_per_hour", ""), machine = property("tandem:machine", "");
-    const auto known = std::ranges::find(prices, machine, &MachinePrice::machine);
     if (price.empty()) continue;
-    if (known != prices.end()) {
-      known->hosts.push_back(name);
+    const auto [known, is_new] = places.try_emplace(machine, prices.size());
+    if (!is_new) {
+      prices[known->second].hosts.push_back(name);
     } else {
       const auto seconds = [&](const char* key, const char* absent) {
         return parse_seconds(property(key, absent)).value();

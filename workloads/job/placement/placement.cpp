@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string_view>
+#include <unordered_map>
 
 #include "platforms/description_index.hpp"
 #include "policies/lifetimes/catalog.hpp"
@@ -67,16 +69,15 @@ class Placer {
   /// `words`: accepted instead of a list of hosts.
   void check_known(const std::string& key, const std::vector<std::string>& hosts,
                    const std::vector<std::string>& words = {}) const {
-    std::vector<std::string> names = host_names();
-    const std::set<std::string> known(names.begin(), names.end());
-    std::string expected = "a host of " + platform_.file;
-    if (hosts.size() == 1)
-      for (const auto& word : words) {
-        names.push_back(word);
-        expected += " | " + word;
-      }
     for (const auto& host : hosts) {
-      if (known.contains(host)) continue;
+      if (hosts_.find(host) != nullptr) continue;
+      std::vector<std::string> names = host_names();
+      std::string expected = "a host of " + platform_.file;
+      if (hosts.size() == 1)
+        for (const auto& word : words) {
+          names.push_back(word);
+          expected += " | " + word;
+        }
       const std::string nearest = nearest_name(host, names);
       fail_at(key, expected, quote(host) + (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
     }
@@ -91,9 +92,7 @@ class Placer {
   /// If a host has that name, the text is the host, not the word.
   void take_word_for_servers() {
     const auto is_word = [&](const std::string& word) {
-      const auto names = host_names();
-      return placement_.servers == std::vector<std::string>{word} &&
-             std::find(names.begin(), names.end(), word) == names.end();
+      return placement_.servers == std::vector<std::string>{word} && hosts_.find(word) == nullptr;
     };
     if (is_word("co-located")) servers_ = Servers::co_located;
     if (is_word("own")) servers_ = Servers::own;
@@ -245,8 +244,9 @@ class Placer {
   }
 
   void check_slots() const {
-    std::map<std::string, int> workers;
-    for (const auto& host : all_slots()) ++workers[host];
+    const std::vector<std::string> slots = all_slots();
+    std::unordered_map<std::string_view, int> workers;
+    for (const auto& host : slots) ++workers[host];
     for (const auto& host : platform_.hosts) {
       const auto count = workers.find(host.name);
       if (count == workers.end() || count->second <= slots_of(host)) continue;
@@ -272,8 +272,12 @@ class Placer {
                                             ? platform_.host(slots.front()).device
                                             : platforms::find_device(workload.measured_on);
     const bool knows_rate = measured.gives(workload.precision) || workload.precision == Precision::tf32;
-    for (const auto& name : std::set(slots.begin(), slots.end())) {
+    const platforms::Device* last = nullptr;
+    for (const auto& name : slots) {
       const platforms::Device& device = hosts_.host(name).device;
+      // Most hosts have the device of the host before.
+      if (last != nullptr && *last == device) continue;
+      last = &device;
       const bool is_timed = workload.has_measured_times() && device.name == measured.name;
       if (workload.has_measured_times() && !is_timed && !knows_rate)
         fail_at("workload.measured_on",

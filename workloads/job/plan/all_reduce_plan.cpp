@@ -264,8 +264,8 @@ class Planner {
     const auto [found, fresh] =
         prices_.try_emplace(std::tuple(name, elements, reduces_, std::move(places)), 0.0);
     if (!fresh) return found->second;
-    if (name == ring_collective && workers.size() == 1 && is_uniform_and_large())
-      return found->second = price_of_ring(elements);
+    if (const auto many = workers.size() == 1 ? cost_of_many(make, elements, workers.front()) : std::nullopt)
+      return found->second = many->time.count();
     const collectives::Schedules of = collectives::in_copies(make, workers);
     std::vector<collectives::Schedule> schedules;
     for (int worker = 0; worker < static_cast<int>(workers.front().order.size()); ++worker)
@@ -276,19 +276,28 @@ class Planner {
     return found->second;
   }
 
-  /// The rounds of all schedules of a ring are as many as the square of their number.
-  bool is_uniform_and_large() const {
-    constexpr std::size_t many = 2048;
-    return platform_.routes.empty() && host_of_.size() > many;
+  /// Of many workers on equal links, all as slow as the slowest one.
+  std::optional<collectives::ManyCost> cost_of_many(const collectives::MakeSchedule& make,
+                                                    std::int64_t elements, const Arrangement& workers) const {
+    const auto count = static_cast<int>(host_of_.size());
+    if (!platform_.routes.empty() || count <= many_workers || workers.groups.size() != 1) return std::nullopt;
+    const collectives::ReduceTime slowest = [this](int, Bytes size) { return slowest_reduce(size); };
+    return collectives::cost_of_many(make, count, elements, [&](int few, std::int64_t of_few) {
+      collectives::Network network = network_;
+      network.host_of.assign(static_cast<std::size_t>(few), 0);
+      const collectives::Schedules of = make.schedules(few);
+      std::vector<collectives::Schedule> schedules;
+      for (int self = 0; self < few; ++self) schedules.push_back(of(self, of_few));
+      return collectives::price(schedules, element_size, network, slowest);
+    });
   }
-  double price_of_ring(std::int64_t elements) const {
-    const auto workers = static_cast<std::int64_t>(host_of_.size());
-    const Bytes piece((elements + workers - 1) / workers * element_size.count());
-    Seconds reduce{0.0};
-    for (int worker = 0; reduces_ && worker < workers; ++worker)
-      reduce = std::max(reduce, setting_.reduce(worker, piece));
-    const Seconds message = network_.routes.front().latency + piece / platform_.typical.bandwidth;
-    return collectives::price_of_ring(static_cast<int>(workers), message, reduce).count();
+  Seconds slowest_reduce(Bytes size) const {
+    Seconds slowest{0.0};
+    if (!reduces_) return slowest;
+    for (const int worker : setting_.unlike) slowest = std::max(slowest, setting_.reduce(worker, size));
+    for (int worker = 0; setting_.unlike.empty() && worker < std::ssize(host_of_); ++worker)
+      slowest = std::max(slowest, setting_.reduce(worker, size));
+    return slowest;
   }
 
   const AllReduceSetting& setting_;

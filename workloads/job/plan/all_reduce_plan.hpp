@@ -76,6 +76,7 @@ struct AllReduceSetting {
   std::vector<std::int64_t> bucket_elements;
   std::function<Seconds(int worker, Bytes size)> reduce;  ///< time in which a worker sums
   int rings = 1;                                          ///< copies of the collective; 0: as many as pay
+  std::vector<int> unlike = {};  ///< workers, of which each other one sums as fast as one; empty: all
 };
 /// Most copies of a collective.
 inline constexpr int most_rings = 16;
@@ -98,6 +99,8 @@ struct PricedPlan {
 };
 /// The same with its price. Pre: as for "auto"; not native_all_reduce.
 PricedPlan plan_and_price(const AllReduceSetting& setting, const platforms::Network& network);
+/// Workers of whom not all schedules are made where links are equal: they are too many.
+inline constexpr int many_workers = 2048;
 /// By bucket, the time of plan_and_price() if it were the only one.
 std::vector<Seconds> prices_alone(const AllReduceSetting& setting, const platforms::Network& network);
 

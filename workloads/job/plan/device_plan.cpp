@@ -301,6 +301,13 @@ const ServerCost* DevicePlan::server_cost(Rank rank) const {
   return found == server_costs_.end() ? nullptr : &found->second;
 }
 
+bool DevicePlan::are_alike(Rank one, Rank other) const {
+  // A profile knows hosts by name.
+  if (profile_ != nullptr || server_cost(one) != nullptr || server_cost(other) != nullptr) return false;
+  return host_of(one).device == host_of(other).device && kind_of(one) == kind_of(other) &&
+         has_second_queue(one) == has_second_queue(other);
+}
+
 CostModel DevicePlan::cost_model(Rank rank) const {
   const platforms::Host& host = host_of(rank);
   const ServerCost* const server = server_cost(rank);

@@ -79,6 +79,8 @@ class DevicePlan {
   const ServerCost* server_cost(Rank rank) const;
   /// Prices work on the rank's device.
   CostModel cost_model(Rank rank) const;
+  /// Whether both price all work alike, because their hosts have the same device.
+  bool are_alike(Rank one, Rank other) const;
 
  private:
   struct FittedDevice {

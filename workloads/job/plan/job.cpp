@@ -1,5 +1,6 @@
 #include "workloads/job/plan/job.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "workloads/job/placement/needed_machines.hpp"
@@ -144,14 +145,27 @@ AllReduceSetting all_reduce_setting(const Job& job, std::span<const Rank> worker
                            .hosts = {},
                            .bucket_elements = std::move(bucket_elements),
                            .reduce = {},
-                           .rings = sync.rings};
-  const auto costs = std::make_shared<std::vector<CostModel>>();
+                           .rings = sync.rings,
+                           .unlike = {}};
+  struct Costs {
+    std::vector<CostModel> models;     ///< that differ
+    std::vector<std::size_t> of = {};  ///< by worker
+  };
+  const auto costs = std::make_shared<Costs>();
+  std::vector<Rank> unlike;
   for (const Rank rank : workers) {
     setting.hosts.push_back(job.roster().host_of(rank));
-    costs->push_back(job.devices().cost_model(rank));
+    const auto like =
+        std::ranges::find_if(unlike, [&](Rank known) { return job.devices().are_alike(known, rank); });
+    costs->of.push_back(static_cast<std::size_t>(like - unlike.begin()));
+    if (like != unlike.end()) continue;
+    unlike.push_back(rank);
+    costs->models.push_back(job.devices().cost_model(rank));
+    setting.unlike.push_back(static_cast<int>(costs->of.size()) - 1);
   }
   setting.reduce = [costs](int worker, Bytes size) {
-    return (*costs)[static_cast<std::size_t>(worker)].price({.kind = Work::Kind::reduce, .bytes = size});
+    return costs->models[costs->of[static_cast<std::size_t>(worker)]].price(
+        {.kind = Work::Kind::reduce, .bytes = size});
   };
   return setting;
 }

@@ -172,6 +172,22 @@ ClusterFiles place_on_cluster(JobOptions& job, const ClusterOptions& cluster, co
 
 std::string ClusterPlace::name() const { return fmt::format("{}-{}-{}", workers, device, within); }
 
+std::string ClusterPlace::bandwidth() const {
+  constexpr double bits_per_byte = 8, giga = 1e9;
+  return fmt::format("{:g}Gbps", parse_rate(within).value_or(BytesPerSecond(0)).count() * bits_per_byte / giga);
+}
+
+void name_by_bandwidth(std::vector<validation::StudyResult>& results, const VarySuite& suite) {
+  std::map<std::string, std::string> bandwidths;  // by the value of the grid
+  for (const auto& [file, place] : suite.clusters) bandwidths[place.name()] = place.bandwidth();
+  for (auto& result : results)
+    for (auto& [key, value] : result.coordinates)
+      if (const auto found = bandwidths.find(value); key == "platform" && found != bandwidths.end()) {
+        key = "bandwidth";
+        value = found->second;
+      }
+}
+
 VarySuite write_vary_suite(const JobOptions& job, const ClusterOptions& cluster, const std::string& what) {
   if (!cluster.is_wanted()) throw ConfigError("--vary: expected --workers and --within, found none");
   refuse_other_places(job);

@@ -131,9 +131,8 @@ std::vector<std::string> points_of(const ImportedJob& job) {
                                            .waits_for_launches = waits}));
   };
   const auto times = [&](double gigabit, double width) {
-    return has_bounds
-               ? fmt::format("between {} and {}", at(gigabit, width, false), at(gigabit, width, true))
-               : at(gigabit, width, true);
+    return has_bounds ? fmt::format("between {} and {}", at(gigabit, width, false), at(gigabit, width, true))
+                      : at(gigabit, width, true);
   };
   const double own = element_bytes_of(step);
   std::vector<std::string> points;

@@ -174,7 +174,8 @@ std::string ClusterPlace::name() const { return fmt::format("{}-{}-{}", workers,
 
 std::string ClusterPlace::bandwidth() const {
   constexpr double bits_per_byte = 8, giga = 1e9;
-  return fmt::format("{:g}Gbps", parse_rate(within).value_or(BytesPerSecond(0)).count() * bits_per_byte / giga);
+  return fmt::format("{:g}Gbps",
+                     parse_rate(within).value_or(BytesPerSecond(0)).count() * bits_per_byte / giga);
 }
 
 void name_by_bandwidth(std::vector<validation::StudyResult>& results, const VarySuite& suite) {
@@ -246,6 +247,7 @@ VarySuite write_vary_suite(const JobOptions& job, const ClusterOptions& cluster,
           "  platform: [{2}]\n"
           "{5}{3}"
           "study:\n"
+          "  decides: step_time_s\n"
           "  about: >-\n    {4}\n",
           what, base, fmt::join(platforms, ", "), compression, question,
           varies_workers ? fmt::format("  placement.worker_count: [{}]\n", fmt::join(workers, ", ")) : "",

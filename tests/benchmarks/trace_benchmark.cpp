@@ -1,6 +1,6 @@
 // How fast a trace of PyTorch's profiler is read, compared with nlohmann-json's parser whose events go
-// nowhere. The text is a made one of many training steps, or that of a file, unpacked: trace_benchmark [FILE].
-// The parser reads it from memory, Tandem from a file in the page cache.
+// nowhere. The text is a made one of many training steps, or that of a file, unpacked: trace_benchmark
+// [FILE]. The parser reads it from memory, Tandem from a file in the page cache.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>

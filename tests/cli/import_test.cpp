@@ -134,8 +134,7 @@ TEST(Import, FollowingTheAdviceOfARefusalGivesAFileThatImports) {
     {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 9, "tid": 1, "ts": 1, "dur": 1, "args": {}}]})");
   const std::vector<Advice> all = {
       {"nameless.json", "give one of `tandem list devices` with --device", "nameless.json --device v100"},
-      {"unknown.json", "give the one of it that is most like it with --device",
-       "unknown.json --device v100"},
+      {"unknown.json", "give the one of it that is most like it with --device", "unknown.json --device v100"},
       {"alone.json", "or give --model with a name of `tandem list model`", "alone.json --model resnet50"},
       {"alone.json", "wrap the model in DistributedDataParallel", "whole.json"},
       {"cut.json", "Copy the file again", "whole.json"},
@@ -293,14 +292,14 @@ TEST(Import, AnAnswerComparesWithOneDeviceAndNamesItsAssumptions) {
   EXPECT_THAT(line.tandem(study + "bandwidth --list").output,
               AllOf(HasSubstr("4-v100-40Gbps"), HasSubstr("4-v100-400Gbps")));
   // The axis of the report has numbers.
-  const auto bandwidths = line.tandem(
-      "study job.yaml --workers 4 --within 10Gbps,2500Mbps --vary bandwidth --json 2> /dev/null");
+  const auto bandwidths =
+      line.tandem("study job.yaml --workers 4 --within 10Gbps,2500Mbps --vary bandwidth --json 2> /dev/null");
   const auto across = json::parse(bandwidths.output).at("answer").at("across");
   EXPECT_EQ(across.at("name"), "bandwidth");
   EXPECT_EQ(across.at("values"), json({"2.5Gbps", "10Gbps"}));
   EXPECT_EQ(across.at("numbers"), json({2.5, 10.0}));
   EXPECT_THAT(line.tandem(study + "workers").output,
-              AllOf(HasSubstr("2-v100-40Gbps        none"), HasSubstr("93 % of one device's speed each"),
+              AllOf(HasSubstr("2-v100-40Gbps  none"), HasSubstr("93 % of one device's speed each"),
                     HasSubstr("at least 90 % of one device's speed each, at 40Gbps: up to 2 workers"),
                     HasSubstr("assumed: every link has its full rate")));
 }
@@ -504,9 +503,10 @@ TEST_F(LongImport, TellsTheStoryOfTheStoredTraces) {
 
   const std::string a100 = stored_trace("ddp_resnet50_a100_rank0of2.json.gz");
   EXPECT_EQ(line.tandem("import " + a100 + " --out a100.yaml").exit_code, 0);
-  EXPECT_THAT(line.shell("cat a100.html").output,
-              HasSubstr("between 78.3 ms and 219.7 ms on 32 of them with 25 Gb/s to each; with fp16 gradients "
-                        "between "));
+  EXPECT_THAT(
+      line.shell("cat a100.html").output,
+      HasSubstr("between 78.3 ms and 219.7 ms on 32 of them with 25 Gb/s to each; with fp16 gradients "
+                "between "));
   const std::string a100_simulate = "simulate a100.yaml --workers 32 --within 25Gbps";
   EXPECT_NEAR(step_ms(line, a100_simulate), 223.9, tolerance * 223.9);
   EXPECT_NEAR(step_ms(line, a100_simulate + " --variant gpu-alone"), 78.8, tolerance * 78.8);

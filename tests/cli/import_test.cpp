@@ -296,8 +296,8 @@ TEST(Import, AnAnswerComparesWithOneDeviceAndNamesItsAssumptions) {
       line.tandem("study job.yaml --workers 4 --within 10Gbps,2500Mbps --vary bandwidth --json 2> /dev/null");
   const auto across = json::parse(bandwidths.output).at("answer").at("across");
   EXPECT_EQ(across.at("name"), "bandwidth");
-  EXPECT_EQ(across.at("values"), json({"2.5Gbps", "10Gbps"}));
-  EXPECT_EQ(across.at("numbers"), json({2.5, 10.0}));
+  EXPECT_EQ(across.at("values"), json::array({"2.5Gbps", "10Gbps"}));
+  EXPECT_EQ(across.at("numbers"), json::array({2.5, 10.0}));
   EXPECT_THAT(line.tandem(study + "workers").output,
               AllOf(HasSubstr("2-v100-40Gbps  none"), HasSubstr("93 % of one device's speed each"),
                     HasSubstr("at least 90 % of one device's speed each, at 40Gbps: up to 2 workers"),

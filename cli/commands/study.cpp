@@ -162,7 +162,7 @@ std::size_t report(const validation::Suite& suite, const StudyManifest& manifest
     }
     lines.push_back(command_of(words_of(suite, configuration, manifest.fidelity)));
   }
-  if (options.varied) name_by_bandwidth(results, options.vary_suite);
+  if (options.varied) name_places(results, options.vary_suite);
   auto study = validation::make_study(std::move(results), suite.name, suite.study, lines);
   study.several_jobs = std::move(several);
   study.platforms = drawings_of(validation::platforms_of(study));

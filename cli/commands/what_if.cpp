@@ -178,15 +178,25 @@ std::string ClusterPlace::bandwidth() const {
                      parse_rate(within).value_or(BytesPerSecond(0)).count() * bits_per_byte / giga);
 }
 
-void name_by_bandwidth(std::vector<validation::StudyResult>& results, const VarySuite& suite) {
+void name_places(std::vector<validation::StudyResult>& results, const VarySuite& suite) {
+  const std::map<std::string, std::string> bounds = {{"as-profiled", "as profiled"},
+                                                     {gpu_alone_variant, "GPU alone"}};
   std::map<std::string, std::string> bandwidths;  // by the value of the grid
   for (const auto& [file, place] : suite.clusters) bandwidths[place.name()] = place.bandwidth();
-  for (auto& result : results)
+  for (auto& result : results) {
     for (auto& [key, value] : result.coordinates)
       if (const auto found = bandwidths.find(value); key == "platform" && found != bandwidths.end()) {
         key = "bandwidth";
         value = found->second;
       }
+    const auto end_of_variant = result.algorithm.find('/');
+    const auto bound = bounds.find(result.algorithm.substr(0, end_of_variant));
+    if (bound == bounds.end()) continue;
+    result.coordinates.emplace_back("bound", bound->second);
+    result.group += '/' + bound->first;
+    result.algorithm = end_of_variant == std::string::npos ? result.experiment.sync.algorithm
+                                                           : result.algorithm.substr(end_of_variant + 1);
+  }
 }
 
 VarySuite write_vary_suite(const JobOptions& job, const ClusterOptions& cluster, const std::string& what) {

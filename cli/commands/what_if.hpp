@@ -57,8 +57,9 @@ struct VarySuite {
 
 /// Writes its files. Errors: ConfigError.
 VarySuite write_vary_suite(const JobOptions& job, const ClusterOptions& cluster, const std::string& what);
-/// The bandwidth is what its platforms differ in: it takes their place among the coordinates.
-void name_by_bandwidth(std::vector<validation::StudyResult>& results, const VarySuite& suite);
+/// Its platforms differ in the bandwidth, which takes their place among the coordinates. So does the bound of
+/// a launch-bound job, which is no choice, among the variants: each bound has a baseline of its own.
+void name_places(std::vector<validation::StudyResult>& results, const VarySuite& suite);
 /// One line per configuration of that suite: its step, one device's step without exchange over it, and what
 /// each value changes; then the assumptions.
 std::string vary_text(std::vector<validation::StudyResult> results, const JobOptions& job,

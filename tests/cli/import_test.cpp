@@ -382,6 +382,12 @@ TEST(Import, WritesAnExperimentThatIsSimulatedUnedited) {
   EXPECT_THAT(answer.output,
               AllOf(HasSubstr("4-a100-25Gbps.xml"), HasSubstr("results/job/4-a100-25Gbps/simulated"),
                     HasSubstr("launch-bound: between"), HasSubstr("--step-time")));
+  // The bounds are no variants to choose from.
+  const auto study =
+      line.tandem("study job.yaml --workers 2 --within 1Gbps,10Gbps --vary bandwidth --json 2> /dev/null");
+  const auto down = json::parse(study.output).at("answer").at("down");
+  EXPECT_EQ(down.at("name"), "bound");
+  EXPECT_EQ(down.at("values"), json::array({"as profiled", "GPU alone"}));
   // With the step's time there is one number, not two bounds.
   EXPECT_EQ(line.tandem("import trace.json --out known.yaml --step-time 90ms").exit_code, 0);
   EXPECT_THAT(line.shell("cat known.yaml").output,

@@ -53,6 +53,14 @@ std::string sums_text(const std::vector<json>& physics) {
   std::set<std::string> ways;
   for (const json& one : physics)
     if (std::string sums = sums_of(one); !sums.empty()) ways.insert(std::move(sums));
+  // Of several jobs, some have only one of both.
+  const auto has = [&](const char* way) {
+    return std::ranges::any_of(ways, [&](const std::string& one) { return one.starts_with(way); });
+  };
+  if (has("as NCCL's ring and tree"))
+    std::erase_if(ways, [](const std::string& one) {
+      return one.starts_with("as NCCL's ring,") || one.starts_with("as NCCL's tree,");
+    });
   std::string text;
   for (const std::string& sums : ways)
     text += fmt::format("  {}: all-reduces {}\n",

@@ -34,6 +34,12 @@ double element_bytes_of(const trace::TracedJob& job) {
   return known > 0 ? static_cast<double>(known) : 4.0;
 }
 
+/// "fp32".
+std::string wire_name(const trace::TracedJob& job) {
+  const double own = element_bytes_of(job);
+  return own == 4 ? "fp32" : own == 2 ? "16 bits" : fmt::format("{:g} B per element", own);
+}
+
 json curve_of(const trace::TracedJob& job, std::string name, EstimatedMachines machines) {
   json points = json::array();
   for (const double rate : gigabits) {
@@ -49,10 +55,10 @@ json by_bandwidth(const ImportedJob& imported) {
   json curves = json::array();
   const double own = element_bytes_of(job);
   const auto add = [&](const std::string& prefix, bool waits) {
-    curves.push_back(curve_of(job, prefix + fmt::format("{:g} B per element on the wire", own),
+    curves.push_back(curve_of(job, prefix + wire_name(job) + " gradients, as recorded",
                               {.workers = usual_workers, .element_bytes = own, .waits_for_launches = waits}));
     if (own > 2)
-      curves.push_back(curve_of(job, prefix + "fp16 on the wire",
+      curves.push_back(curve_of(job, prefix + "fp16 gradients",
                                 {.workers = usual_workers, .element_bytes = 2, .waits_for_launches = waits}));
   };
   const char* const launched = imported.has_step_time ? "without the profiler, " : "as profiled, ";
@@ -117,23 +123,30 @@ std::string answer_of(const ImportedJob& job) {
 /// The step on other machines, in sentences, and why its figures may be wrong.
 std::vector<std::string> points_of(const ImportedJob& job) {
   const auto& step = job.step;
+  const bool has_bounds = step.is_launch_bound() && !job.has_step_time;
   const auto at = [&](double gigabit, double width, bool waits) {
-    return estimated_step_s(step, {.workers = usual_workers,
-                                   .bytes_per_s = gigabit * bytes_per_gigabit,
-                                   .element_bytes = width,
-                                   .waits_for_launches = waits});
+    return ms_text(estimated_step_s(step, {.workers = usual_workers,
+                                           .bytes_per_s = gigabit * bytes_per_gigabit,
+                                           .element_bytes = width,
+                                           .waits_for_launches = waits}));
+  };
+  const auto times = [&](double gigabit, double width) {
+    return has_bounds ? fmt::format("between {} and {}", at(gigabit, width, false), at(gigabit, width, true))
+                      : at(gigabit, width, true);
   };
   const double own = element_bytes_of(step);
   std::vector<std::string> points;
   for (const double rate : {25.0, 10.0}) {
-    const double plain = at(rate, own, true), half = at(rate, 2, true);
     std::string text =
-        fmt::format("{} on {} of them with {:g} Gb/s to each", ms_text(plain), usual_workers, rate);
-    if (step.is_launch_bound())
-      text += fmt::format("; {} if the GPU never waits", ms_text(at(rate, own, false)));
-    if (own > 2) text += fmt::format("; with fp16 on the wire {}", ms_text(half));
+        fmt::format("{} on {} of them with {:g} Gb/s to each", times(rate, own), usual_workers, rate);
+    if (own > 2) text += "; with fp16 gradients " + times(rate, 2);
     points.push_back(text + '.');
   }
+  if (has_bounds)
+    points.emplace_back(
+        "Between a GPU that never waits for its processor, and the step as profiled: the profiler slows the "
+        "processor down. For one number, import the trace with the step's time without the profiler "
+        "(--step-time).");
   for (const std::string& check : job.failed_checks)
     points.push_back("Less certain, because a check of the trace failed. " + check + '.');
   return points;
@@ -180,6 +193,7 @@ validation::TracedPage page_of(const ImportedJob& job, const trace::Timeline& ti
       .has_streams = !timeline.lanes.empty(),
       .streams_left_out = timeline.left_out,
       .workers = usual_workers,
+      .is_as_profiled = job.step.is_launch_bound() && !job.has_step_time,
       .drawn = {{"timeline", timeline_document(timeline)},
                 {"results", {{"by_workers", by_workers(job.step)}, {"by_bandwidth", by_bandwidth(job)}}}}};
   for (const auto& check : checks)

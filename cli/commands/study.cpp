@@ -162,6 +162,7 @@ std::size_t report(const validation::Suite& suite, const StudyManifest& manifest
     }
     lines.push_back(command_of(words_of(suite, configuration, manifest.fidelity)));
   }
+  if (options.varied) name_places(results, options.vary_suite);
   auto study = validation::make_study(std::move(results), suite.name, suite.study, lines);
   study.several_jobs = std::move(several);
   study.platforms = drawings_of(validation::platforms_of(study));
@@ -350,8 +351,8 @@ void add_study(CLI::App& app, int& exit_code) {
       "  study:\n"
       "    about: the question that the study answers\n"
       "    baseline: bsp           algorithm to which speed-ups are relative\n"
-      "    decides: cost           which variant is best: by cost, makespan_s, throughput, last_accuracy or\n"
-      "                            time_to_target_s; default: by what is known, cost last\n"
+      "    decides: cost           which variant is best: by cost, makespan_s, step_time_s, throughput,\n"
+      "                            last_accuracy or time_to_target_s; default: by what is known, cost last\n"
       "    knee: 0.5               share of a proportional gain below which more workers do not pay off\n"
       "    stall: 0.05             of each job with cache nodes, find the least data.cache_capacity with "
       "which\n"

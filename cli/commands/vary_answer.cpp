@@ -108,12 +108,17 @@ std::string vary_text(Found results, const JobOptions& job, const VarySuite& sui
   Efficiencies efficiencies;
   std::set<std::string> methods;
   std::string text;
+  const auto bound_of = [&](const validation::StudyResult& result) {
+    return !has_bounds ? "" : has_host_time(result) ? ", as profiled" : ", GPU alone";
+  };
+  std::size_t width = 0;
+  for (const auto& result : results)
+    width = std::max(width, place_of(result, suite).name().size() + std::string(bound_of(result)).size());
   for (const auto& result : results) {
     const ClusterPlace at = place_of(result, suite);
-    const std::string bound = !has_bounds ? "" : has_host_time(result) ? ", as profiled" : ", GPU alone";
-    const std::string place = at.name() + bound;
+    const std::string bound = bound_of(result), place = at.name() + bound;
     methods.insert(result.experiment.sync.compression);
-    text += fmt::format("{:<20} {:<10} {:>9}", place, result.experiment.sync.compression,
+    text += fmt::format("{:<{}}  {:<10} {:>9}", place, width, result.experiment.sync.compression,
                         ms_text(result.step_time_s));
     if (const auto found = alone.find(has_host_time(result)); found != alone.end()) {
       const double efficiency = found->second / result.step_time_s;

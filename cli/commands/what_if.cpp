@@ -172,6 +172,33 @@ ClusterFiles place_on_cluster(JobOptions& job, const ClusterOptions& cluster, co
 
 std::string ClusterPlace::name() const { return fmt::format("{}-{}-{}", workers, device, within); }
 
+std::string ClusterPlace::bandwidth() const {
+  constexpr double bits_per_byte = 8, giga = 1e9;
+  return fmt::format("{:g}Gbps",
+                     parse_rate(within).value_or(BytesPerSecond(0)).count() * bits_per_byte / giga);
+}
+
+void name_places(std::vector<validation::StudyResult>& results, const VarySuite& suite) {
+  const std::map<std::string, std::string> bounds = {{"as-profiled", "as profiled"},
+                                                     {gpu_alone_variant, "GPU alone"}};
+  std::map<std::string, std::string> bandwidths;  // by the value of the grid
+  for (const auto& [file, place] : suite.clusters) bandwidths[place.name()] = place.bandwidth();
+  for (auto& result : results) {
+    for (auto& [key, value] : result.coordinates)
+      if (const auto found = bandwidths.find(value); key == "platform" && found != bandwidths.end()) {
+        key = "bandwidth";
+        value = found->second;
+      }
+    const auto end_of_variant = result.algorithm.find('/');
+    const auto bound = bounds.find(result.algorithm.substr(0, end_of_variant));
+    if (bound == bounds.end()) continue;
+    result.coordinates.emplace_back("bound", bound->second);
+    result.group += '/' + bound->first;
+    result.algorithm = end_of_variant == std::string::npos ? result.experiment.sync.algorithm
+                                                           : result.algorithm.substr(end_of_variant + 1);
+  }
+}
+
 VarySuite write_vary_suite(const JobOptions& job, const ClusterOptions& cluster, const std::string& what) {
   if (!cluster.is_wanted()) throw ConfigError("--vary: expected --workers and --within, found none");
   refuse_other_places(job);
@@ -230,6 +257,7 @@ VarySuite write_vary_suite(const JobOptions& job, const ClusterOptions& cluster,
           "  platform: [{2}]\n"
           "{5}{3}"
           "study:\n"
+          "  decides: step_time_s\n"
           "  about: >-\n    {4}\n",
           what, base, fmt::join(platforms, ", "), compression, question,
           varies_workers ? fmt::format("  placement.worker_count: [{}]\n", fmt::join(workers, ", ")) : "",

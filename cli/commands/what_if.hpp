@@ -27,6 +27,8 @@ struct ClusterPlace {
   int workers = 0;
   std::string device, within;
   std::string name() const;  ///< "32-v100-25Gbps"
+  /// "25Gbps", also of "25000Mbps".
+  std::string bandwidth() const;
 };
 
 /// A cluster, and files of platforms with which its answer is compared.
@@ -55,6 +57,9 @@ struct VarySuite {
 
 /// Writes its files. Errors: ConfigError.
 VarySuite write_vary_suite(const JobOptions& job, const ClusterOptions& cluster, const std::string& what);
+/// Its platforms differ in the bandwidth, which takes their place among the coordinates. So does the bound of
+/// a launch-bound job, which is no choice, among the variants: each bound has a baseline of its own.
+void name_places(std::vector<validation::StudyResult>& results, const VarySuite& suite);
 /// One line per configuration of that suite: its step, one device's step without exchange over it, and what
 /// each value changes; then the assumptions.
 std::string vary_text(std::vector<validation::StudyResult> results, const JobOptions& job,

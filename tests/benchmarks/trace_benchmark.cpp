@@ -1,12 +1,15 @@
 // How fast a trace of PyTorch's profiler is read, compared with nlohmann-json's parser whose events go
-// nowhere. The text is one of many training steps; both read it from memory or from a file in the page cache.
+// nowhere. The text is a made one of many training steps, or that of a file, unpacked: trace_benchmark
+// [FILE]. The parser reads it from memory, Tandem from a file in the page cache.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
 #include <fstream>
+#include <iostream>
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "policies/vocabulary/stream_text.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "workloads/trace/read_trace.hpp"
 
@@ -47,12 +50,19 @@ std::string event_text(int number) {
   return made;
 }
 
-const std::string& text() {
-  static const std::string all = [] {
-    constexpr int kernels = 20'000;
-    std::string made = "{\"schemaVersion\": 1, \"traceEvents\": [";
-    for (int number = 0; number < kernels; ++number) made += (number == 0 ? "" : ",") + event_text(number);
-    return made + "]}";
+std::string made_text() {
+  constexpr int kernels = 20'000;
+  std::string made = "{\"schemaVersion\": 1, \"traceEvents\": [";
+  for (int number = 0; number < kernels; ++number) made += (number == 0 ? "" : ",") + event_text(number);
+  return made + "]}";
+}
+
+/// Of `file`, which the first call names; empty: a made one.
+const std::string& text(const std::string& file = "") {
+  static const std::string all = [&] {
+    if (file.empty()) return made_text();
+    std::ifstream stream(file, std::ios::binary);
+    return rest_of(stream);
   }();
   return all;
 }
@@ -93,4 +103,11 @@ BENCHMARK(read_trace);
 
 }  // namespace
 
-BENCHMARK_MAIN();
+int main(int argc, char** argv) {
+  benchmark::Initialize(&argc, argv);
+  if (text(argc > 1 ? argv[1] : "").empty()) {
+    std::cerr << "trace_benchmark: expected a trace, found an empty or missing file " << argv[1] << '\n';
+    return 2;
+  }
+  benchmark::RunSpecifiedBenchmarks();
+}

@@ -101,6 +101,61 @@ TEST(Import, RefusesByNameAndSaysHowToRecord) {
                                 HasSubstr("end.yaml is of 3 of its 6 steps, which are whole")));
 }
 
+/// Words that are refused, what the refusal says, and words that follow its advice.
+struct Advice {
+  std::string refused, message, followed;
+};
+
+TEST(Import, FollowingTheAdviceOfARefusalGivesAFileThatImports) {
+  const CommandLine line;
+  const auto gpu = [](const std::string& name) {
+    return R"("deviceProperties": [{"id": 9, "name": ")" + name + R"("}], )";
+  };
+  const std::string whole = steps_text(6, gpu("Tesla V100"));
+  MadeTrace alone, sharded, stages, lost;
+  for (int step = 0; step < 6; ++step) {
+    const int at = 1000 + 100 * step;
+    alone.step(step, at, "");
+    for (MadeTrace* made : {&sharded, &stages, &lost}) made->step(step, at);
+    sharded.sum("_reduce_scatter_base", "500", at + 28, at + 60, 5);
+    stages.sum("send", "500", at + 28, at + 60, 5);
+    lost.span("kernel", "gemm", at + 90, 1, "\"correlation\": 999");
+  }
+  line.write("whole.json", whole);
+  line.write("cut.json", whole.substr(0, whole.size() / 4));
+  line.write("empty.json", "[]");
+  line.write("nameless.json", steps_text(6));
+  line.write("unknown.json", steps_text(6, gpu("GeForce")));
+  line.write("alone.json", alone.text(gpu("Tesla V100")));
+  line.write("sharded.json", sharded.text(gpu("Tesla V100")));
+  line.write("stages.json", stages.text(gpu("Tesla V100")));
+  line.write("lost.json", lost.text(gpu("Tesla V100")));
+  line.write("cpu.json", R"({"schemaVersion": 1, "traceEvents": [
+    {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 9, "tid": 1, "ts": 1, "dur": 1, "args": {}}]})");
+  const std::vector<Advice> all = {
+      {"nameless.json", "give one of `tandem list devices` with --device", "nameless.json --device v100"},
+      {"unknown.json", "give the one of it that is most like it with --device", "unknown.json --device v100"},
+      {"alone.json", "or give --model with a name of `tandem list model`", "alone.json --model resnet50"},
+      {"alone.json", "wrap the model in DistributedDataParallel", "whole.json"},
+      {"cut.json", "Copy the file again", "whole.json"},
+      {"empty.json", "Record with PyTorch from pytorch.org", "whole.json"},
+      {"cpu.json", "Record on a machine with a GPU", "whole.json"},
+      {"sharded.json", "Record the job under DistributedDataParallel", "whole.json"},
+      {"stages.json", "Record the data-parallel part of the job alone", "whole.json"},
+      {"lost.json", "Record after a warm-up of the profiler", "whole.json"}};
+  for (const auto& [refused, message, followed] : all) {
+    SCOPED_TRACE(refused + ": " + message);
+    const auto first = line.tandem("import " + refused + " --out job.yaml --force");
+    EXPECT_EQ(first.exit_code, 2);
+    EXPECT_THAT(first.output, HasSubstr(message));
+    const auto second = line.tandem("import " + followed + " --out job.yaml --force");
+    EXPECT_EQ(second.exit_code, 0) << second.output;
+  }
+  EXPECT_EQ(line.tandem("import alone.json --model resnet50 --out job.yaml --force").exit_code, 0);
+  EXPECT_THAT(line.tandem("simulate job.yaml --workers 2 --within 10Gbps --set stop.rounds=3").output,
+              HasSubstr("on 2 x v100 at 10Gbps"));
+}
+
 /// One all-reduce of 1,000 floats in the backward pass.
 constexpr const char* nodes_text = R"json({"schema": "1.1.0-chakra.0.0.4", "nodes": [
   {"id": 8, "name": "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", "ctrl_deps": 1},
@@ -236,8 +291,15 @@ TEST(Import, AnAnswerComparesWithOneDeviceAndNamesItsAssumptions) {
   const std::string study = "study job.yaml --workers 4 --within 40Gbps --vary ";
   EXPECT_THAT(line.tandem(study + "bandwidth --list").output,
               AllOf(HasSubstr("4-v100-40Gbps"), HasSubstr("4-v100-400Gbps")));
+  // The axis of the report has numbers.
+  const auto bandwidths =
+      line.tandem("study job.yaml --workers 4 --within 10Gbps,2500Mbps --vary bandwidth --json 2> /dev/null");
+  const auto across = json::parse(bandwidths.output).at("answer").at("across");
+  EXPECT_EQ(across.at("name"), "bandwidth");
+  EXPECT_EQ(across.at("values"), json::array({"2.5Gbps", "10Gbps"}));
+  EXPECT_EQ(across.at("numbers"), json::array({2.5, 10.0}));
   EXPECT_THAT(line.tandem(study + "workers").output,
-              AllOf(HasSubstr("2-v100-40Gbps        none"), HasSubstr("93 % of one device's speed each"),
+              AllOf(HasSubstr("2-v100-40Gbps  none"), HasSubstr("93 % of one device's speed each"),
                     HasSubstr("at least 90 % of one device's speed each, at 40Gbps: up to 2 workers"),
                     HasSubstr("assumed: every link has its full rate")));
 }
@@ -320,6 +382,12 @@ TEST(Import, WritesAnExperimentThatIsSimulatedUnedited) {
   EXPECT_THAT(answer.output,
               AllOf(HasSubstr("4-a100-25Gbps.xml"), HasSubstr("results/job/4-a100-25Gbps/simulated"),
                     HasSubstr("launch-bound: between"), HasSubstr("--step-time")));
+  // The bounds are no variants to choose from.
+  const auto study =
+      line.tandem("study job.yaml --workers 2 --within 1Gbps,10Gbps --vary bandwidth --json 2> /dev/null");
+  const auto down = json::parse(study.output).at("answer").at("down");
+  EXPECT_EQ(down.at("name"), "bound");
+  EXPECT_EQ(down.at("values"), json::array({"as profiled", "GPU alone"}));
   // With the step's time there is one number, not two bounds.
   EXPECT_EQ(line.tandem("import trace.json --out known.yaml --step-time 90ms").exit_code, 0);
   EXPECT_THAT(line.shell("cat known.yaml").output,
@@ -433,7 +501,7 @@ TEST_F(LongImport, TellsTheStoryOfTheStoredTraces) {
   EXPECT_THAT(told.output, HasSubstr("because the last bucket (9.72 MB) leaves"));
   // By hand: 0.5 ms for buffers, 93.9 ms, then 2 x 31/32 x 9.72 MB at 25 Gb/s, and 1.8 ms of what follows.
   EXPECT_THAT(line.shell("cat job.html").output,
-              HasSubstr("102.3 ms on 32 of them with 25 Gb/s to each; with fp16 on the wire 99.5"));
+              HasSubstr("102.3 ms on 32 of them with 25 Gb/s to each; with fp16 gradients 99.5"));
   const auto study = line.tandem("study job.yaml --vary compression --workers 32 --within 25Gbps,10Gbps");
   EXPECT_EQ(study.exit_code, 0) << study.output;
   EXPECT_THAT(study.output, AllOf(HasSubstr("would not help"), HasSubstr("helps"),
@@ -441,6 +509,10 @@ TEST_F(LongImport, TellsTheStoryOfTheStoredTraces) {
 
   const std::string a100 = stored_trace("ddp_resnet50_a100_rank0of2.json.gz");
   EXPECT_EQ(line.tandem("import " + a100 + " --out a100.yaml").exit_code, 0);
+  EXPECT_THAT(
+      line.shell("cat a100.html").output,
+      HasSubstr("between 78.3 ms and 219.7 ms on 32 of them with 25 Gb/s to each; with fp16 gradients "
+                "between "));
   const std::string a100_simulate = "simulate a100.yaml --workers 32 --within 25Gbps";
   EXPECT_NEAR(step_ms(line, a100_simulate), 223.9, tolerance * 223.9);
   EXPECT_NEAR(step_ms(line, a100_simulate + " --variant gpu-alone"), 78.8, tolerance * 78.8);

@@ -112,11 +112,13 @@ std::optional<double> value_of(const StudyResult& own, const Measure& measure) {
     return own.curve.empty() ? std::nullopt : std::optional(own.curve.back().accuracy);
   if (measure.key == "time_to_target_s") return own.time_to_target_s;
   if (measure.key == "cost") return own.cost ? std::optional(own.cost->total.dollars()) : std::nullopt;
+  if (measure.key == "step_time_s") return own.step_time_s;
   return measure.key == "makespan_s" ? own.makespan_s : own.throughput;
 }
 
 std::optional<Interval> interval_of(const StudyResult& own, const Measure& measure) {
   if (measure.key == "throughput") return own.intervals.throughput;
+  if (measure.key == "step_time_s") return own.intervals.step_time_s;
   return measure.key == "makespan_s" ? own.intervals.makespan_s : std::nullopt;
 }
 
@@ -162,9 +164,14 @@ std::vector<Measure> measures_of(const Simulations& worked, const std::string& d
   const bool is_time = draw_different_samples(worked) || any([](const StudyResult* own) {
                          return !own->job.empty() || own->membership.has_value();
                        });
+  // More workers compute more samples in a step that takes longer.
+  const bool has_step = decides == "step_time_s";
+  const bool is_step =
+      has_step && !any([&](const StudyResult* own) { return own->workers != worked.front()->workers; });
+  if (has_step) measures.push_back({decides, "step time", "the fastest", Unit::seconds, false});
   if (decides == "makespan_s" || (is_time && decides != "throughput"))
     measures.push_back({"makespan_s", "time of the job", "the first to finish", Unit::seconds, false});
-  else
+  else if (!is_step)
     measures.push_back({"throughput", "throughput", "the fastest", Unit::samples_per_second, true});
   const bool has_prices = any([](const StudyResult* own) { return own->cost.has_value(); });
   if (decides == "cost" ? has_prices : cost_differs_from_time(worked))

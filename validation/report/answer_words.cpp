@@ -264,7 +264,8 @@ std::string baseline_point(const Answer& answer, const Study& study, const std::
 /// Throughput counts samples, whatever a different exchange costs in accuracy.
 std::string throughput_caveat(const Answer& answer, const std::vector<ColumnRanking>& rankings,
                               const Study& study) {
-  if (answer.measures.front().key != "throughput") return "";
+  const std::string& decides = answer.measures.front().key;
+  if (decides != "throughput" && decides != "step_time_s") return "";
   std::map<std::string, Exchanges> exchanges;
   for (const StudyResult* own : study.worked()) exchanges[own->name] = own->exchanges();
   for (const auto& ranking : rankings)
@@ -336,10 +337,11 @@ void add_panel_points(const Answer& answer, const std::vector<ColumnRanking>& ra
 }
 
 /// Along workers, whose number one chooses: the best of all places. More workers always compute more
-/// samples per second.
+/// samples per second, in longer steps.
 std::string best_of_all_point(const Answer& answer, const std::vector<ColumnRanking>& rankings) {
   const Measure& measure = answer.measures.front();
-  if (!answer.is_along_workers() || measure.key == "throughput" || rankings.size() < 2) return "";
+  const bool is_speed = measure.key == "throughput" || measure.key == "step_time_s";
+  if (!answer.is_along_workers() || is_speed || rankings.size() < 2) return "";
   const auto mean_of = [](const ColumnRanking& one) { return first_of(*one.rows.front(), one.at).mean; };
   const auto [least, most] = std::ranges::minmax_element(rankings, {}, mean_of);
   const ColumnRanking& best = measure.more_is_better ? *most : *least;

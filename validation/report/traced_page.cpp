@@ -52,7 +52,10 @@ Page page_of_traced_job(const TracedPage& traced) {
   constexpr std::size_t height = 340;
   page.add(
       Heading{2, "On other machines"},
-      Charts{{{"by-workers", "Speed of each GPU, by number of GPUs and bandwidth", height},
+      Charts{{{"by-workers",
+               fmt::format("Speed of each GPU{}, by number of GPUs and bandwidth",
+                           traced.is_as_profiled ? " as profiled" : ""),
+               height},
               {"by-bandwidth", fmt::format("Step on {} GPUs, by bandwidth", traced.workers), height}}},
       Note{"Estimated: buckets leave one after the other when they are ready, 2 (n - 1) / n of their bytes "
            "over each GPU's link at its full rate, and computing and launching continue meanwhile, not "

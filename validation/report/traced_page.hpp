@@ -32,7 +32,8 @@ struct TracedPage {
   int step = 0;              ///< that is drawn by streams of the GPU
   bool has_streams = false;  ///< false: that part of the page is left out
   std::size_t streams_left_out = 0;
-  int workers = 0;  ///< of the chart by bandwidth
+  int workers = 0;              ///< of the chart by bandwidth
+  bool is_as_profiled = false;  ///< the chart by workers is of the slower bound of a launch-bound job
   /// What the script draws: `timeline` and `results`.
   nlohmann::json drawn = {};
 };

@@ -37,7 +37,8 @@ Check inner_steps(const RankFindings& findings) {
   const auto inner = static_cast<std::size_t>(
       std::ranges::count_if(findings.steps, [](const StepFindings& step) { return step.is_inner; }));
   std::string figure = std::to_string(inner);
-  if (inner > 0 && summary.window)
+  if (inner == 1 && summary.window) figure += ", of " + milliseconds(*summary.window);
+  if (inner > 1 && summary.window)
     figure += ", from " + milliseconds(summary.shortest) + " to " + milliseconds(summary.longest);
   if (inner < enough) figure += "; at least 3 are needed to know the spread: record 6 steps";
   return {"steps that count", figure, verdict_of(inner >= enough)};
@@ -247,7 +248,7 @@ void refuse_parallelism(const RankFindings& findings, bool has_fsdp, std::vector
     refusals.push_back({"FSDP",
                         "the model is sharded: " + std::to_string(sharded) + " reduce-scatters and " +
                             std::to_string(count(CollectiveKind::all_gather)) + " all-gathers",
-                        "Record the job under DistributedDataParallel, or on one GPU."});
+                        "Record the job under DistributedDataParallel; one GPU is enough."});
   std::string between_parts;
   for (const auto kind : {CollectiveKind::all_to_all, CollectiveKind::point_to_point})
     if (const auto times = count(kind); times > 0)

@@ -89,7 +89,7 @@ std::vector<Refusal> refusals_of(const JobDescription& job) {
     refusals.push_back({"FSDP",
                         "the model is sharded: " + std::to_string(scattered) + " reduce-scatters and " +
                             std::to_string(gathered) + " all-gathers",
-                        "Record the job under DistributedDataParallel, or on one GPU."});
+                        "Record the job under DistributedDataParallel; one GPU is enough."});
   const int exchanged =
       count_of(job, CollectiveKind::all_to_all) + count_of(job, CollectiveKind::point_to_point);
   if (exchanged > 0)

@@ -156,6 +156,28 @@ TEST(Answer, ComparesCosts) {
   EXPECT_THAT(measures({rented("bsp", 60, 600), rented("asp", 30, 300)}), ElementsAre("makespan_s"));
 }
 
+/// A what-if study compares steps. Samples per second say more where more workers make steps longer.
+TEST(Answer, ComparesStepsWhereTheFileAsksForThem) {
+  StudySection by_step;
+  by_step.decides = "step_time_s";
+  const auto at = [](const char* bandwidth, double step_s, std::size_t workers) {
+    StudyResult own = fast("bsp", 100, {{"bandwidth", bandwidth}});
+    own.step_time_s = step_s;
+    own.workers = workers;
+    return own;
+  };
+  const auto keys = [&](std::size_t workers) {
+    std::vector<std::string> found;
+    for (const auto& measure : answer_to({at("1Gbps", 1.6, 8), at("10Gbps", 0.2, workers)}, by_step).measures)
+      found.push_back(measure.key);
+    return found;
+  };
+  EXPECT_THAT(keys(8), ElementsAre("step_time_s"));
+  EXPECT_THAT(keys(16), ElementsAre("step_time_s", "throughput"));
+  EXPECT_EQ(answer_to({at("10Gbps", 0.2, 8), at("1Gbps", 1.6, 8)}, by_step).text,
+            "bsp: step time 1.60 s at bandwidth 1Gbps and 200 ms at bandwidth 10Gbps.");
+}
+
 /// Seen: a cache with importance sampling called 2.1 times as fast, with a quarter of the samples left out.
 TEST(Answer, SaysWhoTrainsOnFewerSamples) {
   const auto time_of = [](const char* variant, double time_s, std::int64_t samples) {

@@ -97,6 +97,16 @@ TEST(TraceBreakdown, EqualsHolisticTraceAnalysisToTheMicrosecond) {
   }
 }
 
+TEST(TraceBreakdown, TypesOfKernelsEqualThoseOfHolisticTraceAnalysis) {
+  TANDEM_STORED(traces, "ddp_resnet50_a100_rank0of2.json.gz");
+  const auto found = trace::hta_breakdown(traces.front(), trace::find_steps(traces.front()), false);
+  const Nanoseconds exposed = found.communication - found.overlapped;
+  EXPECT_EQ(us(found.compute - found.overlapped), 71'696);
+  EXPECT_EQ(us(found.overlapped), 3'473);
+  EXPECT_EQ(us(exposed), 20'621 + 184) << "alone, and during copies";
+  EXPECT_EQ(us(found.non_compute - exposed), 831) << "copies alone";
+}
+
 std::vector<std::int64_t> phases_in_us(const trace::StepFindings& step) {
   return {us(step.phases.forward), us(step.phases.backward), us(step.phases.optimizer)};
 }

@@ -239,7 +239,17 @@ lifetimes::SurvivalCurve curve_of(std::initializer_list<double> survivals) {
   return curve;
 }
 
-// The curve with its models, and that of groups, of which one has no departure.
+/// The first hour was not observed, and the second one has no departures.
+lifetimes::HoursOfDay made_hours() {
+  lifetimes::HoursOfDay found{.statistic = 61.0, .degrees = 22, .p_value = 1e-5, .aic_difference = -17.0};
+  found.hours.assign(24, {.deaths = 4.0, .time = 3600.0, .factor = 24.0 / 22, .lower = 0.3, .upper = 2.8});
+  found.hours[0] = {};
+  found.hours[1] = {.deaths = 0.0, .time = 3600.0, .factor = 0.0, .lower = 0.0, .upper = 1.0};
+  found.options = {{"by_hour", std::string("1,0,1.1")}, {"start_hour", 0.0}};
+  return found;
+}
+
+// The curve with its models, that of groups, of which one has no departure, and departures by age and hour.
 TEST(LongLifetimesInABrowser, OfTwoGroups) {
   if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
   const EstimatedLifetimes estimated{
@@ -252,7 +262,23 @@ TEST(LongLifetimesInABrowser, OfTwoGroups) {
                              .options = {},
                              .ends = {}},
                   .points = {{0.0, 1.0}, {1200.0, 0.3}, {2400.0, 0.1}}}},
-      .chosen = {"exponential", {{"mean", 1000.0}, {"lost", 0.5}}}};
+      .chosen = {"exponential", {{"mean", 1000.0}, {"lost", 0.5}}},
+      .by_age = {{.begin = 0.0,
+                  .end = 1200.0,
+                  .deaths = 2.0,
+                  .time = 6000.0,
+                  .rate = 3e-4,
+                  .lower = 4e-5,
+                  .upper = 1e-3},
+                 {.begin = 1200.0,
+                  .end = 2400.0,
+                  .deaths = 2.0,
+                  .time = 3000.0,
+                  .rate = 7e-4,
+                  .lower = 8e-5,
+                  .upper = 2e-3},
+                 {.begin = 2400.0, .end = 3600.0}},
+      .by_hour = made_hours()};
   LifetimesFit fit{.file = "lifetimes.csv",
                    .all = {.machines = 6.0,
                            .revoked = 2.0,
@@ -272,11 +298,12 @@ TEST(LongLifetimesInABrowser, OfTwoGroups) {
   const Browser browser(lifetimes_html(fit));
   ASSERT_EQ(browser.status, 0) << browser.log;
   EXPECT_EQ(browser.console(), "");
-  EXPECT_EQ(browser.noted("charts"), "2");
+  EXPECT_EQ(browser.noted("charts"), "4");
   EXPECT_EQ(browser.noted("blank"), "none");
   EXPECT_EQ(browser.noted("requests"), "0");
   EXPECT_EQ(browser.noted("wide"), "0");
   EXPECT_THAT(browser.dom, HasSubstr("</i>exponential</span>"));
+  EXPECT_THAT(browser.dom, HasSubstr("by_hour: \"1,0,1.1\""));
   EXPECT_THAT(browser.dom, HasSubstr("region &lt;b&gt;west&lt;/b&gt;"));
   EXPECT_THAT(browser.dom, HasSubstr("mean 1,000 (400.0 to no bound)"));
 }

@@ -555,6 +555,10 @@ void add_fit_predictor(CLI::App& command, const std::string& subject, const std:
   fit->add_option("--ask", options->asked,
                   "Table with the same columns of features, and of devices, whose times are predicted");
   fit->add_option("--out", options->out, "Write the predictor to this file (.json)");
+  fit->add_option(
+      "--report", options->report,
+      "Also write report.html, with predicted against measured times of each group by a fit without "
+      "it, report.md and report.json to this folder");
   fit->add_option("--confidence", options->confidence, "Of intervals [0.9]")->check(CLI::Range(0.5, 0.9999));
   fit->footer(
       "The forms of `tandem list predictor` are fitted to the medians of rows with equal features, by "

@@ -19,6 +19,7 @@
 #include "validation/report/lifetimes_page.hpp"
 #include "validation/report/members.hpp"
 #include "validation/report/plan_page.hpp"
+#include "validation/report/predictor_page.hpp"
 #include "validation/report/report.hpp"
 #include "validation/report/report_page.hpp"
 #include "validation/report/results_page.hpp"
@@ -306,6 +307,34 @@ TEST(LongLifetimesInABrowser, OfTwoGroups) {
   EXPECT_THAT(browser.dom, HasSubstr("by_hour: \"1,0,1.1\""));
   EXPECT_THAT(browser.dom, HasSubstr("region &lt;b&gt;west&lt;/b&gt;"));
   EXPECT_THAT(browser.dom, HasSubstr("mean 1,000 (400.0 to no bound)"));
+}
+
+// Predicted against measured, and the errors of groups; the name of a group stays a text.
+TEST(LongPredictorInABrowser, OfTwoDevices) {
+  if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
+  PredictorPage predictor{
+      .title = "step_time of <b>steps.csv</b>",
+      .answer = "t4: mean error 12 %",
+      .warnings = {"few groups"},
+      .confidence = 0.9,
+      .devices = {{"t4", "additive", "3", "12 %", "10 %", "20 %", "net3", "+1 %", "2 of 3", "-"}},
+      .forms = {{"t4", "mean", "-", "-", "-", "-", "-", "not fitted: two points"}},
+      .notes = {"features: launches"},
+      .command = "tandem fit speed steps.csv"};
+  for (const char* device : {"t4", "v100"})
+    for (const double step_s : {0.1, 0.2, 0.4})
+      predictor.points.push_back(
+          {device, "<i>net</i>" + std::to_string(step_s), step_s, 1.1 * step_s, 0.9 * step_s, 1.3 * step_s});
+  const Browser browser(predictor_html(predictor));
+  ASSERT_EQ(browser.status, 0) << browser.log;
+  EXPECT_EQ(browser.console(), "");
+  EXPECT_EQ(browser.noted("charts"), "2");
+  EXPECT_EQ(browser.noted("blank"), "none");
+  EXPECT_EQ(browser.noted("requests"), "0");
+  EXPECT_EQ(browser.noted("wide"), "0");
+  EXPECT_THAT(browser.dom, HasSubstr("</i>v100</span>"));
+  EXPECT_THAT(browser.dom, HasSubstr("not fitted: two points"));
+  EXPECT_THAT(browser.dom, HasSubstr("step_time of &lt;b&gt;steps.csv&lt;/b&gt;"));
 }
 
 /// Two configurations that were lived through, of which one does not always end, and two estimates.

@@ -159,9 +159,9 @@ void add_device(validation::PredictorPage& page, const std::string& device, cons
   const GroupErrors& errors = found.chosen_inside;
   const std::string name = device.empty() ? "all rows" : device,
                     of_all = fmt::format("{} of {}", within, points.size());
-  page.answer += fmt::format("{}{}{}mean error {}, worst {} ({}); {} measured times within the interval",
-                             page.answer.empty() ? "" : "; ", device, device.empty() ? "" : ": ",
-                             percent(errors.mean), percent(errors.worst), errors.worst_group, of_all);
+  page.answer += fmt::format("{}{}: mean error {}, worst {} ({}); {} measured times within the interval",
+                             page.answer.empty() ? "" : "; ", name, percent(errors.mean),
+                             percent(errors.worst), errors.worst_group, of_all);
   page.devices.push_back({name, found.predictor.form.name, std::to_string(groups_of(rows)),
                           percent(errors.mean), percent(errors.median), percent(errors.worst),
                           errors.worst_group, signed_percent(std::expm1(errors.bias)), of_all,

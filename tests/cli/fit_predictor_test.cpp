@@ -116,7 +116,6 @@ TEST_F(FitPredictor, APageShowsPredictedAndMeasuredTimes) {
   const std::string text = line_.shell("cat fitted/report.md").output;
   EXPECT_THAT(text, HasSubstr("| fast | additive | 10 | "));
   EXPECT_THAT(text, HasSubstr("fast: mean error "));
-  EXPECT_THAT(text, HasSubstr("--report fitted"));
   EXPECT_THAT(line_.shell("cat fitted/report.html").output, HasSubstr("\"interval\":"));
 }
 

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <regex>
 #include <sstream>
 #include <tuple>
@@ -23,6 +24,7 @@
 #include "validation/report/report.hpp"
 #include "validation/report/report_page.hpp"
 #include "validation/report/results_page.hpp"
+#include "validation/report/scaling_page.hpp"
 #include "validation/report/study.hpp"
 
 namespace tandem::validation {
@@ -335,6 +337,33 @@ TEST(LongPredictorInABrowser, OfTwoDevices) {
   EXPECT_THAT(browser.dom, HasSubstr("</i>v100</span>"));
   EXPECT_THAT(browser.dom, HasSubstr("not fitted: two points"));
   EXPECT_THAT(browser.dom, HasSubstr("step_time of &lt;b&gt;steps.csv&lt;/b&gt;"));
+}
+
+// The speed by the number of workers with its band and caps.
+TEST(LongScalingInABrowser, OfThreeNumbers) {
+  if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
+  ScalingPage scaling{.title = "job/<b>asp</b>",
+                      .advice = {"From 2 servers on"},
+                      .notes = {"bound"},
+                      .command = "tandem predict"};
+  for (const int workers : {1, 2, 4})
+    scaling.points.push_back({.workers = workers,
+                              .speed = 100.0 * workers / (1.0 + 0.1 * workers),
+                              .slowest = 60.0 * workers,
+                              .fastest = 100.0 * workers,
+                              .by_workers = 110.0 * workers,
+                              .by_servers = workers > 1 ? std::optional(350.0) : std::nullopt,
+                              .binds = "link a, by pushes"});
+  const Browser browser(scaling_html(scaling));
+  ASSERT_EQ(browser.status, 0) << browser.log;
+  EXPECT_EQ(browser.console(), "");
+  EXPECT_EQ(browser.noted("charts"), "1");
+  EXPECT_EQ(browser.noted("blank"), "none");
+  EXPECT_EQ(browser.noted("requests"), "0");
+  EXPECT_EQ(browser.noted("wide"), "0");
+  EXPECT_THAT(browser.dom, HasSubstr("</i>servers alone</span>"));
+  EXPECT_THAT(browser.dom, Not(HasSubstr("</i>network alone</span>")));
+  EXPECT_THAT(browser.dom, HasSubstr("job/&lt;b&gt;asp&lt;/b&gt;"));
 }
 
 /// Two configurations that were lived through, of which one does not always end, and two estimates.

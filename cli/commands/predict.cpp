@@ -89,8 +89,8 @@ validation::ScalingPage::Point point_of(const priced::Prediction& found) {
   const double of_round = found.samples_per_s * found.round.count();
   validation::ScalingPage::Point point{.workers = found.workers,
                                        .speed = found.samples_per_s,
-                                       .slowest = of_round / found.slowest.count(),
-                                       .fastest = of_round / found.fastest.count()};
+                                       .slowest = found.samples_per_s * (found.round / found.slowest),
+                                       .fastest = found.samples_per_s * (found.round / found.fastest)};
   using Of = priced::Limit::Of;
   for (const auto& [of, speed] : {std::pair(Of::workers, &point.by_workers),
                                   {Of::servers, &point.by_servers},

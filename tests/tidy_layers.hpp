@@ -254,7 +254,7 @@ inline const std::vector<Layer>& layers_of_use() {
        {"CLI/", "nlohmann/", "fmt/"}},
       {"cli/fit/",
        {"policies/", "platforms/csv_table.hpp", "platforms/description", "platforms/host_properties.hpp",
-        "workloads/", "cli/shared/", "cli/jobs/", "cli/fit/"},
+        "workloads/", "validation/report/", "cli/shared/", "cli/jobs/", "cli/fit/"},
        {"nlohmann/", "fmt/", "unistd.h"}},
       {"cli/commands/",
        {"policies/", "platforms/", "workloads/", "sim/", "runtime/process/", "runtime/launcher/",

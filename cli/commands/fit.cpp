@@ -29,6 +29,7 @@
 #include "platforms/csv_table.hpp"
 #include "policies/lifetimes/catalog.hpp"
 #include "policies/lifetimes/estimate/families.hpp"
+#include "policies/lifetimes/estimate/hours.hpp"
 #include "policies/lifetimes/estimate/limit.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/quantity_text.hpp"
@@ -96,12 +97,13 @@ std::vector<Sample> samples_by(const LifetimesFile& file, const std::string& by)
 std::map<std::string, OptionValue> empirical_options(
     const std::vector<lifetimes::Observation>& observations) {
   const auto curve = lifetimes::kaplan_meier(observations);
-  std::string times, survival;
+  lifetimes::Values times, survival;
   for (const auto& step : curve.steps) {
-    times += (times.empty() ? "" : ",") + to_text(OptionValue(step.time));
-    survival += (survival.empty() ? "" : ",") + to_text(OptionValue(step.survival));
+    times.push_back(step.time);
+    survival.push_back(step.survival);
   }
-  std::map<std::string, OptionValue> options = {{"times", times}, {"survival", survival}};
+  std::map<std::string, OptionValue> options = {{"times", lifetimes::joined(times)},
+                                                {"survival", lifetimes::joined(survival)}};
   if (curve.steps.back().survival > 0.0) {
     options["tail_from"] = curve.last;
     options["tail_rate"] = lifetimes::late_hazard(observations);
@@ -165,11 +167,25 @@ class Estimation {
     estimated.median = found.curve.time_of_survival(0.5);
     estimated.mean = mean_of(found.curve, !sample.values.empty());
     estimated.limit = lifetimes::common_limit(observations);
-    add_models(estimated, sample,
-               estimated.limit ? lifetimes::censored_at(*estimated.limit, observations) : observations);
+    const auto before_limit =
+        estimated.limit ? lifetimes::censored_at(*estimated.limit, observations) : observations;
+    add_models(estimated, sample, before_limit);
+    estimated.by_age = lifetimes::rates_by_age(observations, options_.confidence);
+    if (file_.is_on_clock) estimated.by_hour = by_hour(sample, before_limit);
+    if (estimated.by_hour && estimated.limit) estimated.by_hour->options["limit"] = estimated.limit->age;
     const double failed = found.failed, revoked = found.revoked;
-    if (failed > 0.0) estimated.chosen.options["lost"] = failed / (failed + revoked);
+    if (failed <= 0.0) return found;
+    estimated.chosen.options["lost"] = failed / (failed + revoked);
+    if (estimated.by_hour) estimated.by_hour->options["lost"] = failed / (failed + revoked);
     return found;
+  }
+
+  std::optional<lifetimes::HoursOfDay> by_hour(
+      const Sample& sample, const std::vector<lifetimes::Observation>& observations) const {
+    std::vector<double> starts;
+    for (std::size_t i = 0; i < observations.size(); ++i)
+      starts.push_back(file_.times[sample.rows[i]].begin - observations[i].entry);
+    return lifetimes::fit_hours(observations, starts, options_.confidence);
   }
 
   /// A group may have been observed for a shorter time than all machines.
@@ -470,7 +486,8 @@ void add_fit_lifetimes(CLI::App& command) {
       "--out", options->out,
       "Write the chosen model to this file, which the key transience.lifetime of experiments takes");
   fit->add_option("--report", options->report,
-                  "Also write report.html with the curves, report.md and report.json to this folder");
+                  "Also write report.html with the curves and the departures by age and hour of the day, "
+                  "report.md and report.json to this folder");
   std::vector<std::string> models = {"auto", "empirical"};
   models.insert(models.end(), lifetimes::fitted_names().begin(), lifetimes::fitted_names().end());
   models.insert(models.end(), {"trace", "capacity-trace"});
@@ -494,8 +511,12 @@ void add_fit_lifetimes(CLI::App& command) {
       "seen that departed at an unknown age up to its duration), weight, group (machines that may depart\n"
       "together); all others can be named in --by. Prints the Kaplan-Meier estimate and the models, the "
       "best\n"
-      "one first. Where many machines end at the longest age, such as 24 h, this is a provider's limit: the\n"
-      "models take these ends as censored, and have the option limit.\n"
+      "one first. With times on the clock (UTC), and more departures than parameters, also piecewise with a\n"
+      "factor for each hour of the day (by_hour): as keys of an experiment, if it explains more than it "
+      "costs.\n"
+      "Where many machines end at the longest age, such as 24 h, this is a provider's limit: the models "
+      "take\n"
+      "these ends as censored, and have the option limit.\n"
       "Events, columns: time, event (add, remove, warn), node; optional: zone. Prints the same of the "
       "nodes'\n"
       "lifetimes; the model trace replays the events.\n"
@@ -534,6 +555,10 @@ void add_fit_predictor(CLI::App& command, const std::string& subject, const std:
   fit->add_option("--ask", options->asked,
                   "Table with the same columns of features, and of devices, whose times are predicted");
   fit->add_option("--out", options->out, "Write the predictor to this file (.json)");
+  fit->add_option(
+      "--report", options->report,
+      "Also write report.html, with predicted against measured times of each group by a fit without "
+      "it, report.md and report.json to this folder");
   fit->add_option("--confidence", options->confidence, "Of intervals [0.9]")->check(CLI::Range(0.5, 0.9999));
   fit->footer(
       "The forms of `tandem list predictor` are fitted to the medians of rows with equal features, by "

@@ -1,13 +1,17 @@
 // `tandem predict`: how fast a job trains, in closed form, and what limits it.
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
 #include "cli/commands/commands.hpp"
 #include "cli/shared/job_options.hpp"
 #include "cli/shared/output.hpp"
+#include "policies/vocabulary/check.hpp"
+#include "validation/report/scaling_page.hpp"
 #include "workloads/priced/prediction.hpp"
 
 namespace tandem::cli {
@@ -66,16 +70,75 @@ void print_prediction(const std::string& name, const priced::Prediction& found) 
              found.origin);
 }
 
-void predict(const JobOptions& options) {
-  PlatformCache platforms;
+struct PredictedJob {
+  std::string name;
+  priced::Prediction found;
+};
+
+PredictedJob predicted_job(const JobOptions& options, PlatformCache& platforms) {
   LoadedJob loaded = load_job(options, platforms);
   const std::string name = loaded.experiment.name, file = loaded.experiment.platform;
   const platforms::Network of_workers = tandem::network_of_workers(loaded.experiment, platforms);
   const Job job = tandem::make_job(std::move(loaded), options.out, of_workers);
-  const auto found = priced::predict(
-      job, platforms.network(file, priced::hosts_of_prediction(job), priced::hubs_of_prediction(job)));
-  if (wants_json()) return print_document(to_json(found));
-  print_prediction(name, found);
+  return {name, priced::predict(job, platforms.network(file, priced::hosts_of_prediction(job),
+                                                       priced::hubs_of_prediction(job)))};
+}
+
+/// Speeds of a page, in samples per second.
+validation::ScalingPage::Point point_of(const priced::Prediction& found) {
+  const double of_round = found.samples_per_s * found.round.count();
+  validation::ScalingPage::Point point{.workers = found.workers,
+                                       .speed = found.samples_per_s,
+                                       .slowest = found.samples_per_s * (found.round / found.slowest),
+                                       .fastest = found.samples_per_s * (found.round / found.fastest)};
+  using Of = priced::Limit::Of;
+  for (const auto& [of, speed] : {std::pair(Of::workers, &point.by_workers),
+                                  {Of::servers, &point.by_servers},
+                                  {Of::network, &point.by_network}})
+    for (const priced::Limit& limit : found.limits)
+      // One worker has servers and network for itself.
+      if (limit.of == of && !*speed && (of == Of::workers || found.workers > 1))
+        *speed = of_round * limit.rounds_per_s;
+  if (!found.limits.empty()) point.binds = found.limits.front().name;
+  return point;
+}
+
+/// All numbers up to 16, then twice as many each time; the job's own is the last one. Numbers for which the
+/// job is refused are notes.
+void write_scaling(const std::string& folder, const JobOptions& options, const PredictedJob& whole,
+                   PlatformCache& platforms) {
+  constexpr int all_up_to = 16;
+  validation::ScalingPage page{.title = whole.name, .command = command_line()};
+  for (int workers = 1; workers < whole.found.workers; workers += workers < all_up_to ? 1 : workers) {
+    JobOptions fewer = options;
+    fewer.settings.push_back("placement.worker_count=" + std::to_string(workers));
+    try {
+      page.points.push_back(point_of(predicted_job(fewer, platforms).found));
+    } catch (const ConfigError& error) {
+      page.notes.push_back(fmt::format("{} {} left out: {}", workers,
+                                       workers == 1 ? "worker is" : "workers are", error.what()));
+    }
+  }
+  page.points.push_back(point_of(whole.found));
+  if (whole.found.servers_needed > 0)
+    page.advice.push_back(
+        fmt::format("From {} servers on, with equal shares and a host each, the servers would not bind.",
+                    whole.found.servers_needed));
+  if (!whole.found.more_servers_help)
+    page.advice.emplace_back("More servers would bind, too, because each message costs a server the same.");
+  page.notes.push_back(fmt::format("{}: {}; no machine departs, no commits, no evaluations",
+                                   to_text(whole.found.certainty), whole.found.origin));
+  std::filesystem::create_directories(folder);
+  validation::write_scaling_report(folder, page);
+  print_note(fmt::format("speed by the number of workers in {}/report.html", folder));
+}
+
+void predict(const JobOptions& options, const std::string& report) {
+  PlatformCache platforms;
+  const PredictedJob whole = predicted_job(options, platforms);
+  if (!report.empty()) write_scaling(report, options, whole, platforms);
+  if (wants_json()) return print_document(to_json(whole.found));
+  print_prediction(whole.name, whole.found);
 }
 
 }  // namespace
@@ -86,6 +149,10 @@ void add_predict(CLI::App& app, int&) {
   const auto options = std::make_shared<JobOptions>();
   command->add_option("EXPERIMENT", options->experiment_file, "Experiment file (YAML)")->required();
   add_override_options(*command, *options);
+  const auto report = std::make_shared<std::string>();
+  command->add_option("--report", *report,
+                      "Also write report.html with the speed by the number of workers up to that of the job, "
+                      "report.md and report.json to this folder");
   command->footer(
       "Rounds over servers or an all-reduce, of all workers or the first k, with local steps that fill a "
       "round\n"
@@ -95,8 +162,9 @@ void add_predict(CLI::App& app, int&) {
       "and caches.\n\n"
       "Examples:\n"
       "  tandem predict workloads/experiments/mixed_lab.yaml --variant ring\n"
-      "  tandem predict workloads/experiments/mixed_lab.yaml --variant asp --json");
-  command->callback([options] { predict(*options); });
+      "  tandem predict workloads/experiments/mixed_lab.yaml --variant asp --json\n"
+      "  tandem predict workloads/studies/cm_dare_job.yaml --variant v100-west --report speed");
+  command->callback([options, report] { predict(*options, *report); });
 }
 
 }  // namespace tandem::cli

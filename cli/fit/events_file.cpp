@@ -42,6 +42,7 @@ class EventsReader {
     if (file_.events.empty())
       throw ConfigError(
           fmt::format("{}: expected a header and one row per event, found no rows", file_.path));
+    if (!*counts_) file_.first = first;
     return std::move(file_);
   }
 
@@ -93,8 +94,10 @@ class Lifetimes {
  public:
   explicit Lifetimes(const EventsFile& events)
       : has_warnings_(std::ranges::any_of(
-            events.events, [](const NodeEvent& event) { return event.kind == NodeEvent::Kind::warn; })) {
+            events.events, [](const NodeEvent& event) { return event.kind == NodeEvent::Kind::warn; })),
+        first_(events.first.value_or(0.0)) {
     file_.path = events.path;
+    file_.is_on_clock = events.first.has_value();
     if (events.has_zones) file_.columns.emplace_back("zone");
     for (const auto& event : events.events) read(event);
     for (const auto& node : order_)
@@ -127,12 +130,13 @@ class Lifetimes {
     if (!died && time <= node.begin) return;
     file_.observations.push_back({.duration = time - node.begin, .died = died});
     file_.failed.push_back(died && has_warnings_ && !node.is_warned);
-    file_.times.push_back({node.begin, time, died, zones_.of(node.zone)});
+    file_.times.push_back({first_ + node.begin, first_ + time, died, zones_.of(node.zone)});
     file_.texts.emplace_back();
     if (!file_.columns.empty()) file_.texts.back().push_back(node.zone);
   }
 
   bool has_warnings_;
+  double first_;  ///< event, on the clock
   LifetimesFile file_;
   Numbering zones_;
   std::set<std::string> seen_;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct NodeEvent {
 struct EventsFile {
   std::string path;
   bool has_zones = false;
+  std::optional<double> first;    ///< event, in seconds since 1970 (UTC); none: times are not on the clock
   std::vector<NodeEvent> events;  ///< in the order of time; each is possible for its node
 };
 

@@ -62,6 +62,13 @@ std::string chosen_text(const ChosenLifetime& chosen) {
   return text + '\n';
 }
 
+/// As keys of an experiment where the hour explains more than it costs.
+std::string hours_text(const lifetimes::HoursOfDay& hours) {
+  std::string text = fmt::format("  piecewise by hour of the day (UTC): {}\n", verdict_of(hours));
+  if (hours.aic_difference < 0.0) text += experiment_lines_of(hours);
+  return text;
+}
+
 std::string sample_text(const LifetimesSample& sample) {
   std::string text =
       fmt::format("{} machines: {} revoked, {} failed, {} censored; observed for {} in all\n",
@@ -83,7 +90,8 @@ std::string sample_text(const LifetimesSample& sample) {
         "  {} machines end at {}: a provider's limit; the models count these ends as censored, and have the "
         "option limit ({:g} s)\n",
         count_text(limit->ends), age_text(limit->age), limit->age);
-  return text + models_text(estimated) + chosen_text(estimated.chosen);
+  text += models_text(estimated) + chosen_text(estimated.chosen);
+  return text + (estimated.by_hour ? hours_text(*estimated.by_hour) : "");
 }
 
 std::string comparison_text(const LifetimesFit& fit) {

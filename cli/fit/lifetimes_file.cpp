@@ -32,6 +32,7 @@ class LifetimesReader {
           fmt::format("{}: expected a header and one row per machine, found no rows", file_.path));
     if (!table_.has("group")) file_.groups.clear();
     if (file_.times.size() != file_.observations.size()) file_.times.clear();
+    file_.is_on_clock = !file_.times.empty();
     return std::move(file_);
   }
 

@@ -18,7 +18,9 @@ struct LifetimesFile {
   std::vector<lifetimes::Observation> observations;  ///< seconds
   std::vector<bool> failed;         ///< by observation: the machine died, and the provider did not revoke it
   std::vector<std::size_t> groups;  ///< of machines that may die together; empty without the column `group`
-  std::vector<lifetimes::Presence> times;  ///< on the clock; empty unless every row has `started` or `ended`
+  /// Seconds since 1970 (UTC); empty unless every row has `started` or `ended`.
+  std::vector<lifetimes::Presence> times;
+  bool is_on_clock = false;  ///< `times` are; those of events may count from any time instead
 
   /// Columns that divide the machines, and their texts by observation.
   std::vector<std::string> columns;

@@ -3,13 +3,17 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cstddef>
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <vector>
 
 #include "cli/fit/predictor_text.hpp"
+#include "cli/shared/job_options.hpp"
 #include "cli/shared/output.hpp"
 #include "policies/estimates/group_folds.hpp"
+#include "validation/report/predictor_page.hpp"
 #include "workloads/cost/step_predictor.hpp"
 #include "workloads/files/whole_file.hpp"
 #include "workloads/records/format.hpp"
@@ -66,6 +70,36 @@ json answer(const PredictorFitOptions& options, const StepsTable& table, const E
   return answers;
 }
 
+/// `document`: what is printed; the file also has the points of the page.
+void write_page(const PredictorFitOptions& options, const StepsTable& table, const Evaluations& evaluations,
+                json document) {
+  validation::PredictorPage page{
+      .title = fmt::format("{} of {}, by {}", options.table.target, options.table.file, options.table.group),
+      .answer = "",
+      .confidence = options.confidence,
+      .notes = table.notes,
+      .command = command_line()};
+  page.notes.push_back(fmt::format("features: {}", fmt::join(table.features, ", ")));
+  for (json& own : document.at("devices")) {
+    const std::string device = own.at("device").is_null() ? "" : own.at("device").get<std::string>();
+    const std::size_t before = page.points.size();
+    add_device(page, device, table.devices.at(device), evaluations.at(device));
+    for (const auto& warning : evaluation_warnings(evaluations.at(device), options.confidence))
+      page.warnings.push_back((device.empty() ? "" : device + ": ") + warning);
+    for (std::size_t i = before; i < page.points.size(); ++i) {
+      const auto& point = page.points[i];
+      own["held_out"].push_back({{"group", point.group},
+                                 {"measured_s", point.measured_s},
+                                 {"predicted_s", point.predicted_s},
+                                 {"lower_s", point.lower_s},
+                                 {"upper_s", point.upper_s}});
+    }
+  }
+  std::filesystem::create_directories(options.report);
+  validation::write_predictor_report(options.report, page, document);
+  print_note(fmt::format("predicted against measured in {}/report.html", options.report));
+}
+
 }  // namespace
 
 void fit_predictor(const PredictorFitOptions& options) {
@@ -96,6 +130,7 @@ void fit_predictor(const PredictorFitOptions& options) {
     write_whole_file(options.out, document.dump(1) + '\n');
     fmt::print("\n{}\n", options.out);
   }
+  if (!options.report.empty()) write_page(options, table, evaluations, document);
   if (!options.asked.empty()) {
     fmt::print("\n");
     document["asked"] = answer(options, table, evaluations);

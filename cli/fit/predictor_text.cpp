@@ -148,4 +148,33 @@ json predictor_document(const std::vector<std::string>& features, const DeviceRe
   return document;
 }
 
+void add_device(validation::PredictorPage& page, const std::string& device, const DeviceReadings& rows,
+                const Evaluation& found) {
+  std::size_t within = 0;
+  const auto points = estimates::held_out(rows.readings, found, page.confidence);
+  for (const auto& [group, measured, predicted] : points) {
+    page.points.push_back({device, group, measured, predicted.value, predicted.lower, predicted.upper});
+    within += measured >= predicted.lower && measured <= predicted.upper ? 1 : 0;
+  }
+  const GroupErrors& errors = found.chosen_inside;
+  const std::string name = device.empty() ? "all rows" : device,
+                    of_all = fmt::format("{} of {}", within, points.size());
+  page.answer += fmt::format("{}{}: mean error {}, worst {} ({}); {} measured times within the interval",
+                             page.answer.empty() ? "" : "; ", name, percent(errors.mean),
+                             percent(errors.worst), errors.worst_group, of_all);
+  page.devices.push_back({name, found.predictor.form.name, std::to_string(groups_of(rows)),
+                          percent(errors.mean), percent(errors.median), percent(errors.worst),
+                          errors.worst_group, signed_percent(std::expm1(errors.bias)), of_all,
+                          percent_or_dash(found.between_runs)});
+  for (const FormScore& score : found.scores) {
+    if (!score.errors) {
+      page.forms.push_back({name, score.name, "-", "-", "-", "-", "-", "not fitted: " + score.reason});
+      continue;
+    }
+    page.forms.push_back({name, score.name, percent(score.errors->mean), percent(score.errors->median),
+                          percent(score.errors->worst), signed_percent(std::expm1(score.errors->bias)),
+                          percent_or_dash(score.by_rows), score.errors->worst_group});
+  }
+}
+
 }  // namespace tandem::cli

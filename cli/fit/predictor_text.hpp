@@ -1,4 +1,4 @@
-// Predictors of times, as printed and as files.
+// Predictors of times, as printed, as files and as pages.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -7,6 +7,7 @@
 
 #include "cli/fit/steps_table.hpp"
 #include "policies/estimates/group_folds.hpp"
+#include "validation/report/predictor_page.hpp"
 
 namespace tandem::cli {
 
@@ -21,5 +22,9 @@ std::vector<std::string> evaluation_warnings(const estimates::Evaluation& found,
 /// with its coefficients, and the fits without a group that its intervals need.
 nlohmann::json predictor_document(const std::vector<std::string>& features, const DeviceReadings& rows,
                                   const estimates::Evaluation& found);
+
+/// Adds the points of a device, its row and those of its forms. `device`: empty if the table has none.
+void add_device(validation::PredictorPage& page, const std::string& device, const DeviceReadings& rows,
+                const estimates::Evaluation& found);
 
 }  // namespace tandem::cli

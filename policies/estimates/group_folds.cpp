@@ -309,4 +309,28 @@ Evaluation evaluate_forms(const std::vector<Reading>& readings) {
   return found;
 }
 
+std::vector<HeldOut> held_out(const std::vector<Reading>& readings, const Evaluation& found,
+                              double confidence) {
+  const std::vector<FoldOfGroup>& folds = found.predictor.folds;
+  const double of_group = 1.0 / static_cast<double>(folds.size());
+  std::map<std::string, std::pair<const FittedForm*, double>> known;  // forms, and errors of the others
+  for (const FoldOfGroup& fold : folds) {
+    std::vector<End> errors;
+    for (const FoldOfGroup& other : folds)
+      for (const double ratio : other.log_ratios)
+        if (other.group != fold.group)
+          errors.push_back({std::abs(ratio), of_group / static_cast<double>(other.log_ratios.size())});
+    std::ranges::sort(errors, std::greater(), &End::value);
+    known[fold.group] = {&fold.form, end_of(errors, of_group, 1.0 - confidence)};
+  }
+  std::vector<HeldOut> points;
+  for (const Sample& sample : samples_of(readings)) {
+    const auto [form, error] = known.at(sample.group);
+    const double value = form->predict(sample.point.features);
+    points.push_back(
+        {sample.group, sample.point.value, {value, value * std::exp(-error), value * std::exp(error)}});
+  }
+  return points;
+}
+
 }  // namespace tandem::estimates

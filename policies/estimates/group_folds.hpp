@@ -77,6 +77,18 @@ struct Evaluation {
   bool is_leaking() const;
 };
 
+/// What the points of a group took, and what a fit without the group says of them.
+struct HeldOut {
+  std::string group;
+  double measured = 0.0;  ///< median of the readings
+  Predictor::Time predicted = {};
+};
+/// Every point of every group. The interval is the prediction times and over the quantile of the errors of
+/// the other groups' points (see Predictor::predict), so that its own error has no part in it. Pre: `found`
+/// is the evaluation of these readings.
+std::vector<HeldOut> held_out(const std::vector<Reading>& readings, const Evaluation& found,
+                              double confidence);
+
 /// The form with the least mean error; a simpler one that is worse by no more than the spread between runs is
 /// preferred. Points are medians of the readings of a group with equal features. Pre: readings of at least
 /// three groups, all with equally many features.

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "policies/lifetimes/catalog.hpp"
 #include "tests/support/seeds.hpp"
@@ -70,6 +71,7 @@ TEST(EventsOfDrawnFates, GiveBackTheirLifetimesAndFates) {
     const auto events = read_events(CsvTable(folder.write("events.csv", made.text), "events"));
     EXPECT_EQ(nodes_there_before(events), 0U);
     std::vector<double> found, alive;
+    EXPECT_FALSE(lifetimes_of(events).is_on_clock);
     for (const auto& one : lifetimes_of(events).observations)
       (one.died ? found : alive).push_back(one.duration);
     EXPECT_EQ(found, made.lifetimes);
@@ -92,6 +94,8 @@ TEST(EventsOfNodes, TheirAgesBeforeTheFirstEventAreUnknown) {
   EXPECT_EQ(nodes_there_before(events), 2U);
   const auto file = lifetimes_of(events);
   ASSERT_EQ(file.observations.size(), 2U) << "c was added with the last event";
+  EXPECT_TRUE(file.is_on_clock);
+  EXPECT_EQ(std::fmod(file.times[0].begin, 86'400.0), 12 * 3600.0);
   EXPECT_EQ(file.observations[0].duration, 60.0);
   EXPECT_EQ(file.observations[1].duration, 120.0);
   EXPECT_EQ(file.failed, (std::vector<bool>{false, true})) << "b had no warning";

@@ -98,6 +98,27 @@ TEST_F(FitPredictor, FindsTheLawOfEachDevice) {
   EXPECT_THAT(text.output, HasSubstr("runs on fresh machines differ is not known"));
 }
 
+TEST_F(FitPredictor, APageShowsPredictedAndMeasuredTimes) {
+  make_table();
+  const json found = fit(by_network + std::string("step_time --report fitted"));
+  const json report = json::parse(std::ifstream(line_.folder() / "fitted/report.json"));
+  ASSERT_EQ(report.at("devices").size(), 2U);
+  EXPECT_FALSE(found.at("devices")[0].contains("held_out"));
+  const json& points = report.at("devices")[0].at("held_out");
+  ASSERT_EQ(points.size(), 10U) << "two readings of each network are one point";
+  EXPECT_EQ(points[0].at("group"), "net0");
+  for (const json& point : points) {
+    EXPECT_NEAR(point.at("predicted_s").get<double>(), point.at("measured_s").get<double>(), 1e-6);
+    EXPECT_LE(point.at("lower_s").get<double>(), point.at("predicted_s").get<double>());
+    EXPECT_GE(point.at("upper_s").get<double>(), point.at("predicted_s").get<double>());
+  }
+  EXPECT_NEAR(points[0].at("measured_s").get<double>(), 0.01 + 1e9 / 4e11 + 50e-4, 1e-9);
+  const std::string text = line_.shell("cat fitted/report.md").output;
+  EXPECT_THAT(text, HasSubstr("| fast | additive | 10 | "));
+  EXPECT_THAT(text, HasSubstr("fast: mean error "));
+  EXPECT_THAT(line_.shell("cat fitted/report.html").output, HasSubstr("\"interval\":"));
+}
+
 TEST_F(FitPredictor, KnowsTheFeaturesOfModels) {
   make_table_of_models();
   line_.write("ask.csv", "model,batch\nresnet-cifar:blocks=3-4-3,64\nresnet-cifar:blocks=90-90-90,64\n");

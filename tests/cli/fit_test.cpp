@@ -159,10 +159,52 @@ TEST_F(FitLifetimes, APageShowsTheCurves) {
     EXPECT_NEAR(model.at("points").front().at(1).get<double>(), 1.0, 0.05) << model.at("name");
     EXPECT_EQ(model.at("points").back().at(0), result.at("last_s"));
   }
+  double departures = 0, hours_of_groups = 0;
+  for (const auto& ages : written.at("by_age")) departures += ages.at("deaths").get<double>();
+  EXPECT_EQ(departures, written.at("revoked").get<double>() + written.at("failed").get<double>());
+  for (const auto& group : written.at("groups"))
+    for (const auto& hour : group.at("by_hour").at("hours"))
+      hours_of_groups += hour.at("time_s").get<double>();
+  EXPECT_NEAR(hours_of_groups, written.at("observed_s"), 1e-3);
   const std::string text = line_.shell("cat curves/report.md").output;
-  for (const char* part : {"| all ", "| region west, one ", "| weibull ", "Log-rank test"})
+  for (const char* part : {"| all ", "| region west, one ", "| weibull ", "Log-rank test", "| Hour (UTC) |",
+                           "  lifetime: piecewise\n"})
     EXPECT_NE(text.find(part), std::string::npos) << part << '\n' << text;
   EXPECT_NE(line_.shell("cat curves/report.html").output.find("\"points\":"), std::string::npos);
+}
+
+/// In the hours from noon on, 30 machines depart where 10 do before, next to 100 that stay for the hour.
+TEST_F(FitLifetimes, TheHourOfTheDayGivesKeysOfAnExperiment) {
+  std::string text = "started,duration,cause,weight\n";
+  for (int hour = 0; hour < 24; ++hour) {
+    const std::string started =
+        "2024-05-01T" + std::string(hour < 10 ? "0" : "") + std::to_string(hour) + ":00:00Z,";
+    text += started + std::to_string(20 + hour % 12 * 3) + "min,revoked," + (hour < 12 ? "10\n" : "30\n");
+    text += started + "1h,stopped,100\n";
+  }
+  line_.write("hours.csv", text);
+  const json found = document("hours.csv").at("by_hour");
+  const auto factor = [&](std::size_t hour) { return found.at("hours").at(hour).at("factor").get<double>(); };
+  for (std::size_t hour = 0; hour < 12; ++hour) {
+    const double dead = 20.0 + static_cast<double>(hour) * 3,
+                 ratio = 3 * (6000 + 10 * dead) / (6000 + 30 * dead);
+    EXPECT_NEAR(factor(hour + 12) / factor(hour), ratio, 0.08 * ratio) << hour;
+  }
+  EXPECT_LT(found.at("p_value"), 1e-6);
+  const std::string output = line_.tandem("fit lifetimes hours.csv").output;
+  EXPECT_NE(output.find("piecewise by hour of the day (UTC): likelihood ratio "), std::string::npos)
+      << output;
+  const auto begin = output.find("transience:\n");
+  ASSERT_NE(begin, std::string::npos) << output;
+  const std::string keys = output.substr(begin, output.find("\n\n", begin) + 1 - begin);
+  const auto shown = line_.tandem("show " + line_.experiment(keys) + " --json 2> /dev/null");
+  ASSERT_EQ(shown.exit_code, 0) << keys << shown.output;
+  const json transience = json::parse(shown.output).at("transience");
+  EXPECT_EQ(transience.at("lifetime"), "piecewise");
+  for (const char* option : {"ends", "rates", "by_hour"})
+    EXPECT_EQ(transience.at("options").at(option), found.at("options").at(option));
+  const auto without = line_.tandem("fit lifetimes worked.csv");
+  EXPECT_EQ(without.output.find("by hour of the day"), std::string::npos) << "no clock";
 }
 
 /// Lifetimes with a mean of 50,000 s that a provider ends after 24 h.

@@ -17,6 +17,8 @@ extern const std::string_view explore;    ///< draws the chosen configuration of
 extern const std::string_view lifetimes;  ///< draws the share of machines alive by age
 extern const std::string_view members;    ///< draws machines that depart and arrive, of one or two results
 extern const std::string_view plan;       ///< draws cost against time of a plan
+extern const std::string_view predictor;  ///< draws the page of a predictor of times
+extern const std::string_view scaling;    ///< draws the speed of a job by its number of workers
 extern const std::string_view study;      ///< draws the charts of a study
 extern const std::string_view results;    ///< draws the page of many results
 extern const std::string_view traced;     ///< draws the page of an imported job

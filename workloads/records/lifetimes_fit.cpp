@@ -1,5 +1,7 @@
 #include "workloads/records/lifetimes_fit.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -60,10 +62,34 @@ struct Fields<EstimatedLifetimes::Model> {
 };
 
 template <>
+struct Fields<lifetimes::RateOfAges> {
+  static void visit(auto& r, auto&& field) {
+    fields(field, "begin_s", r.begin, "end_s", r.end, "deaths", r.deaths, "time_s", r.time, "rate", r.rate,
+           "lower", r.lower, "upper", r.upper);
+  }
+};
+
+template <>
+struct Fields<lifetimes::HourOfDay> {
+  static void visit(auto& h, auto&& field) {
+    fields(field, "deaths", h.deaths, "time_s", h.time, "factor", h.factor, "lower", h.lower, "upper",
+           h.upper);
+  }
+};
+
+template <>
+struct Fields<lifetimes::HoursOfDay> {
+  static void visit(auto& h, auto&& field) {
+    fields(field, "hours", h.hours, "statistic", h.statistic, "degrees", h.degrees, "p_value", h.p_value,
+           "aic_difference", h.aic_difference, "options", h.options);
+  }
+};
+
+template <>
 struct Fields<EstimatedLifetimes> {
   static void visit(auto& e, auto&& field) {
     fields(field, "median_s", e.median, "mean_up_to", e.mean, "limit", e.limit, "models", e.models, "chosen",
-           e.chosen);
+           e.chosen, "by_age", e.by_age, "by_hour", e.by_hour);
   }
 };
 
@@ -123,6 +149,26 @@ nlohmann::json document_of(const LifetimesFit& fit) {
 nlohmann::json document_of(const lifetimes::SurvivalCurve& curve) { return write_fields(curve.steps); }
 
 nlohmann::json document_of(const ChosenLifetime& chosen) { return write_fields(chosen); }
+
+nlohmann::json document_of(const std::vector<lifetimes::RateOfAges>& ages) { return write_fields(ages); }
+
+nlohmann::json document_of(const lifetimes::HoursOfDay& hours) { return write_fields(hours); }
+
+std::string verdict_of(const lifetimes::HoursOfDay& hours) {
+  return fmt::format(
+      "likelihood ratio {} with {} degrees of freedom, p = {:.2g}; AIC {:+.1f} against rates by age alone",
+      significant(hours.statistic, 4), hours.degrees, hours.p_value, hours.aic_difference);
+}
+
+std::string experiment_lines_of(const lifetimes::HoursOfDay& hours) {
+  std::string lines = "transience:\n  lifetime: piecewise\n  options:\n";
+  for (const auto& [name, value] : hours.options) {
+    const char* const quote = std::holds_alternative<std::string>(value) ? "\"" : "";
+    lines += "    " + name + ": " + quote + to_text(value) + quote;
+    lines += name == "start_hour" ? "   # the hour (UTC) at which the job starts\n" : "\n";
+  }
+  return lines;
+}
 
 nlohmann::json model_file_of(const LifetimesFit& fit) {
   const ChosenLifetime& of_all = fit.all.estimated->chosen;

@@ -18,15 +18,11 @@ struct Totals {
   double longest = 0.0;
 };
 
-double middle_of(const Observation& one) {
-  return one.alive_at ? (*one.alive_at + one.duration) / 2.0 : one.duration;
-}
-
 Totals totals_of(const Observations& observations) {
   Totals totals;
   for (const auto& one : observations) {
     totals.deaths += one.died ? one.weight : 0.0;
-    totals.time += one.weight * (middle_of(one) - one.entry);
+    totals.time += one.weight * (one.middle() - one.entry);
     totals.longest = std::max(totals.longest, one.duration);
   }
   return totals;
@@ -68,9 +64,9 @@ class ConstantHazards {
       : ends_(ends), known_(ends.size() + 1), all_(ends.size() + 1) {
     for (const auto& one : observations) {
       add_time(known_, one.entry, one.alive_at.value_or(one.duration), one.weight);
-      add_time(all_, one.entry, middle_of(one), one.weight);
+      add_time(all_, one.entry, one.middle(), one.weight);
       if (!one.died) continue;
-      all_[interval_of(middle_of(one))].deaths += one.weight;
+      all_[interval_of(one.middle())].deaths += one.weight;
       if (one.alive_at)
         between_[times_between(*one.alive_at, one.duration)] += one.weight;
       else
@@ -222,12 +218,6 @@ Family bathtub(const Observations& observations) {
       }};
 }
 
-std::string joined(const Values& values) {
-  std::string text;
-  for (const double value : values) text += (text.empty() ? "" : ",") + to_text(OptionValue(value));
-  return text;
-}
-
 /// Ages at which the intervals of `piecewise` end: quantiles of the ages at death, so that every interval has
 /// deaths. At most four intervals.
 Values ends_of(const Observations& observations) {
@@ -258,6 +248,12 @@ Family piecewise(const Observations& observations, const Values& ends) {
 }
 
 }  // namespace
+
+std::string joined(const Values& values) {
+  std::string text;
+  for (const double value : values) text += (text.empty() ? "" : ",") + to_text(OptionValue(value));
+  return text;
+}
 
 const std::vector<std::string>& fitted_names() {
   static const std::vector<std::string> names = {"exponential", "weibull", "early-death", "bathtub",

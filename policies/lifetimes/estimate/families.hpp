@@ -31,6 +31,9 @@ struct Family {
   std::function<std::map<std::string, OptionValue>(const Values&)> options;
 };
 
+/// "3600,82800", as options of models take numbers.
+std::string joined(const Values& values);
+
 /// Names of the models that can be fitted, as in the catalogue of lifetime models.
 const std::vector<std::string>& fitted_names();
 /// `bathtub` is fitted with at most 0.1 % of the machines dead at age 0. `ends`: those of `piecewise` if they

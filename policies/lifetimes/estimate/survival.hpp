@@ -24,6 +24,9 @@ struct Observation {
   /// it was dead at `duration`. Estimates without a model count the death at `duration`.
   std::optional<double> alive_at = {};
   bool at_limit = false;  ///< alive when it ended by a provider's limit; then it did not die
+
+  /// The age at its end; if only an interval is known, in the middle of that.
+  double middle() const { return alive_at ? (*alive_at + duration) / 2.0 : duration; }
 };
 
 /// A time at which machines died.

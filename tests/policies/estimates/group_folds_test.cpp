@@ -8,6 +8,7 @@
 #include <cmath>
 #include <functional>
 #include <stdexcept>
+#include <utility>
 
 #include "policies/vocabulary/rng.hpp"
 
@@ -210,6 +211,27 @@ TEST(Jackknife, IntervalsHoldNewNetworks) {
   }
   EXPECT_GE(held, asked * 83 / 100) << "of " << asked;
   EXPECT_LE(held, asked * 99 / 100) << "of " << asked;
+}
+
+/// The mean of the other two predicts each of three: 3 of 1, 2.5 of 2, 1.5 of 4. An interval has the error of
+/// the other two; with less confidence, the smaller one of them.
+TEST(HeldOut, HasTheErrorsOfTheOtherGroups) {
+  const std::vector<Reading> readings = {
+      {{{1.0}, 1.0}, "a", ""}, {{{2.0}, 2.0}, "b", ""}, {{{3.0}, 4.0}, "c", ""}};
+  Evaluation found;
+  const auto fold = [](const char* group, double predicted, double measured) {
+    FittedForm mean{.name = "mean", .least = {0.0}, .span = {1.0}, .terms = {{{0}, predicted}}};
+    return FoldOfGroup{group, std::move(mean), {std::log(measured / predicted)}};
+  };
+  found.predictor.folds = {fold("a", 3.0, 1.0), fold("b", 2.5, 2.0), fold("c", 1.5, 4.0)};
+  const auto points = held_out(readings, found, 0.6);
+  ASSERT_EQ(points.size(), 3U);
+  EXPECT_EQ(points[1].group, "b");
+  EXPECT_EQ(points[1].measured, 2.0);
+  EXPECT_NEAR(points[1].predicted.value, 2.5, 1e-12);
+  EXPECT_NEAR(points[1].predicted.upper, 2.5 * 3.0, 1e-12) << "of a, which is worse than c";
+  EXPECT_NEAR(points[0].predicted.lower, 3.0 / (4.0 / 1.5), 1e-12) << "of c";
+  EXPECT_NEAR(held_out(readings, found, 0.3)[0].predicted.upper, 3.0 * (2.5 / 2.0), 1e-12) << "of b";
 }
 
 }  // namespace TANDEM_FILE

@@ -152,7 +152,7 @@ TEST_P(ShippedStudies, LoadAndResolve) {
 INSTANTIATE_TEST_SUITE_P(All, ShippedStudies,
                          ::testing::Values("esync_paper.yaml", "stragglers.yaml", "scale.yaml",
                                            "checkpoint.yaml", "recovery.yaml", "sharding.yaml",
-                                           "icache_lab_accuracy.yaml", "spot.yaml", "cm_dare.yaml"));
+                                           "icache_lab_accuracy.yaml", "spot.yaml", "cm_dare.yaml", "first_server.yaml"));
 
 /// The file contains only published figures: Table 1 of ESync, one speed-up per network.
 TEST(EsyncStudy, HasTheSixPublishedSpeedUps) {

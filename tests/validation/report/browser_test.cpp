@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <regex>
 #include <sstream>
 #include <tuple>
@@ -19,9 +20,11 @@
 #include "validation/report/lifetimes_page.hpp"
 #include "validation/report/members.hpp"
 #include "validation/report/plan_page.hpp"
+#include "validation/report/predictor_page.hpp"
 #include "validation/report/report.hpp"
 #include "validation/report/report_page.hpp"
 #include "validation/report/results_page.hpp"
+#include "validation/report/scaling_page.hpp"
 #include "validation/report/study.hpp"
 
 namespace tandem::validation {
@@ -239,7 +242,17 @@ lifetimes::SurvivalCurve curve_of(std::initializer_list<double> survivals) {
   return curve;
 }
 
-// The curve with its models, and that of groups, of which one has no departure.
+/// The first hour was not observed, and the second one has no departures.
+lifetimes::HoursOfDay made_hours() {
+  lifetimes::HoursOfDay found{.statistic = 61.0, .degrees = 22, .p_value = 1e-5, .aic_difference = -17.0};
+  found.hours.assign(24, {.deaths = 4.0, .time = 3600.0, .factor = 24.0 / 22, .lower = 0.3, .upper = 2.8});
+  found.hours[0] = {};
+  found.hours[1] = {.deaths = 0.0, .time = 3600.0, .factor = 0.0, .lower = 0.0, .upper = 1.0};
+  found.options = {{"by_hour", std::string("1,0,1.1")}, {"start_hour", 0.0}};
+  return found;
+}
+
+// The curve with its models, that of groups, of which one has no departure, and departures by age and hour.
 TEST(LongLifetimesInABrowser, OfTwoGroups) {
   if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
   const EstimatedLifetimes estimated{
@@ -252,7 +265,23 @@ TEST(LongLifetimesInABrowser, OfTwoGroups) {
                              .options = {},
                              .ends = {}},
                   .points = {{0.0, 1.0}, {1200.0, 0.3}, {2400.0, 0.1}}}},
-      .chosen = {"exponential", {{"mean", 1000.0}, {"lost", 0.5}}}};
+      .chosen = {"exponential", {{"mean", 1000.0}, {"lost", 0.5}}},
+      .by_age = {{.begin = 0.0,
+                  .end = 1200.0,
+                  .deaths = 2.0,
+                  .time = 6000.0,
+                  .rate = 3e-4,
+                  .lower = 4e-5,
+                  .upper = 1e-3},
+                 {.begin = 1200.0,
+                  .end = 2400.0,
+                  .deaths = 2.0,
+                  .time = 3000.0,
+                  .rate = 7e-4,
+                  .lower = 8e-5,
+                  .upper = 2e-3},
+                 {.begin = 2400.0, .end = 3600.0}},
+      .by_hour = made_hours()};
   LifetimesFit fit{.file = "lifetimes.csv",
                    .all = {.machines = 6.0,
                            .revoked = 2.0,
@@ -272,13 +301,69 @@ TEST(LongLifetimesInABrowser, OfTwoGroups) {
   const Browser browser(lifetimes_html(fit));
   ASSERT_EQ(browser.status, 0) << browser.log;
   EXPECT_EQ(browser.console(), "");
-  EXPECT_EQ(browser.noted("charts"), "2");
+  EXPECT_EQ(browser.noted("charts"), "4");
   EXPECT_EQ(browser.noted("blank"), "none");
   EXPECT_EQ(browser.noted("requests"), "0");
   EXPECT_EQ(browser.noted("wide"), "0");
   EXPECT_THAT(browser.dom, HasSubstr("</i>exponential</span>"));
+  EXPECT_THAT(browser.dom, HasSubstr("by_hour: \"1,0,1.1\""));
   EXPECT_THAT(browser.dom, HasSubstr("region &lt;b&gt;west&lt;/b&gt;"));
   EXPECT_THAT(browser.dom, HasSubstr("mean 1,000 (400.0 to no bound)"));
+}
+
+// Predicted against measured, and the errors of groups; the name of a group stays a text.
+TEST(LongPredictorInABrowser, OfTwoDevices) {
+  if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
+  PredictorPage predictor{
+      .title = "step_time of <b>steps.csv</b>",
+      .answer = "t4: mean error 12 %",
+      .warnings = {"few groups"},
+      .confidence = 0.9,
+      .devices = {{"t4", "additive", "3", "12 %", "10 %", "20 %", "net3", "+1 %", "2 of 3", "-"}},
+      .forms = {{"t4", "mean", "-", "-", "-", "-", "-", "not fitted: two points"}},
+      .notes = {"features: launches"},
+      .command = "tandem fit speed steps.csv"};
+  for (const char* device : {"t4", "v100"})
+    for (const double step_s : {0.1, 0.2, 0.4})
+      predictor.points.push_back(
+          {device, "<i>net</i>" + std::to_string(step_s), step_s, 1.1 * step_s, 0.9 * step_s, 1.3 * step_s});
+  const Browser browser(predictor_html(predictor));
+  ASSERT_EQ(browser.status, 0) << browser.log;
+  EXPECT_EQ(browser.console(), "");
+  EXPECT_EQ(browser.noted("charts"), "2");
+  EXPECT_EQ(browser.noted("blank"), "none");
+  EXPECT_EQ(browser.noted("requests"), "0");
+  EXPECT_EQ(browser.noted("wide"), "0");
+  EXPECT_THAT(browser.dom, HasSubstr("</i>v100</span>"));
+  EXPECT_THAT(browser.dom, HasSubstr("not fitted: two points"));
+  EXPECT_THAT(browser.dom, HasSubstr("step_time of &lt;b&gt;steps.csv&lt;/b&gt;"));
+}
+
+// The speed by the number of workers with its band and caps.
+TEST(LongScalingInABrowser, OfThreeNumbers) {
+  if (!Browser::is_installed()) GTEST_SKIP() << "chromium is not installed";
+  ScalingPage scaling{.title = "job/<b>asp</b>",
+                      .advice = {"From 2 servers on"},
+                      .notes = {"bound"},
+                      .command = "tandem predict"};
+  for (const int workers : {1, 2, 4})
+    scaling.points.push_back({.workers = workers,
+                              .speed = 100.0 * workers / (1.0 + 0.1 * workers),
+                              .slowest = 60.0 * workers,
+                              .fastest = 100.0 * workers,
+                              .by_workers = 110.0 * workers,
+                              .by_servers = workers > 1 ? std::optional(350.0) : std::nullopt,
+                              .binds = "link a, by pushes"});
+  const Browser browser(scaling_html(scaling));
+  ASSERT_EQ(browser.status, 0) << browser.log;
+  EXPECT_EQ(browser.console(), "");
+  EXPECT_EQ(browser.noted("charts"), "1");
+  EXPECT_EQ(browser.noted("blank"), "none");
+  EXPECT_EQ(browser.noted("requests"), "0");
+  EXPECT_EQ(browser.noted("wide"), "0");
+  EXPECT_THAT(browser.dom, HasSubstr("</i>servers alone</span>"));
+  EXPECT_THAT(browser.dom, Not(HasSubstr("</i>network alone</span>")));
+  EXPECT_THAT(browser.dom, HasSubstr("job/&lt;b&gt;asp&lt;/b&gt;"));
 }
 
 /// Two configurations that were lived through, of which one does not always end, and two estimates.

@@ -14,8 +14,6 @@ namespace {
 
 /// Others are built whole: SimGrid needs 30 ms for so many.
 constexpr long long most_built_whole = 2048;
-/// A route between two hosts of the cluster needs two.
-constexpr std::size_t least_built = 2;
 
 /// The number that the text begins with, as SimGrid writes it, and what follows.
 std::optional<std::pair<int, std::string_view>> leading_number(std::string_view text) {
@@ -117,8 +115,7 @@ std::optional<ShortClusters::Cluster> ShortClusters::cluster_from(const Platform
   return Cluster{.id = element.attribute("id"),
                  .prefix = element.attribute("prefix"),
                  .suffix = element.attribute("suffix"),
-                 .ranges = *ranges,
-                 .built = {}};
+                 .ranges = *ranges};
 }
 
 ShortClusters::ShortClusters(const PlatformXml& xml) {
@@ -130,44 +127,44 @@ ShortClusters::ShortClusters(const PlatformXml& xml) {
     places.push_back(element.offset);
   }
   if (clusters_.empty()) return;
-  if (std::ranges::any_of(xml.elements(), names_files)) {
+  std::optional<std::string> text;
+  if (std::ranges::none_of(xml.elements(), [this](const auto& element) { return singles_out(element); }))
+    text = shortened(xml.path(), places);
+  if (text)
+    text_ = std::move(*text);
+  else
     clusters_.clear();
-    return;
-  }
-  build_named(xml);
-  std::ifstream file(xml.path(), std::ios::binary);
-  text_ = rest_of(file);
-  // From the last one: places before a change stay.
-  for (std::size_t i = clusters_.size(); i-- > 0;) {
-    const auto radical = find_radical(text_, places[i]);
-    if (!radical) {
-      clusters_.clear();
-      text_.clear();
-      return;
-    }
-    text_.replace(radical->first, radical->second, radical_of(clusters_[i].built));
-  }
 }
 
-/// The first hosts, and those that other elements name.
-void ShortClusters::build_named(const PlatformXml& xml) {
-  for (Cluster& cluster : clusters_)
-    for (const auto& [first, last] : cluster.ranges)
-      for (int number = first; number <= last && cluster.built.size() < least_built; ++number)
-        cluster.built.push_back(number);
-  for (const XmlElement& element : xml.elements())
-    for (const auto& [key, value] : element.attributes)
-      for (const auto& named : {host_named(value), link_named(value)})
-        if (named) clusters_[named->cluster].built.push_back(named->number);
-  for (Cluster& cluster : clusters_) {
-    std::ranges::sort(cluster.built);
-    cluster.built.erase(std::unique(cluster.built.begin(), cluster.built.end()), cluster.built.end());
+/// A host that the element names may differ from the others.
+bool ShortClusters::singles_out(const XmlElement& element) const {
+  return names_files(element) || std::ranges::any_of(element.attributes, [this](const auto& attribute) {
+           return host_named(attribute.second) || link_named(attribute.second);
+         });
+}
+
+std::optional<std::string> ShortClusters::shortened(const std::string& path,
+                                                    const std::vector<std::size_t>& places) const {
+  std::ifstream file(path, std::ios::binary);
+  std::string text = rest_of(file);
+  // From the last one: places before a change stay.
+  for (std::size_t i = clusters_.size(); i-- > 0;) {
+    const auto radical = find_radical(text, places[i]);
+    if (!radical) return std::nullopt;
+    text.replace(radical->first, radical->second, radical_of(clusters_[i].built()));
   }
+  return text;
+}
+
+/// A route between two hosts of the cluster needs two.
+std::vector<int> ShortClusters::Cluster::built() const {
+  const auto& [first, last] = ranges.front();
+  return {first, first < last ? first + 1 : ranges.at(1).first};
 }
 
 long long ShortClusters::missing() const {
   long long count = 0;
-  for (const Cluster& cluster : clusters_) count += cluster.size() - std::ssize(cluster.built);
+  for (const Cluster& cluster : clusters_) count += cluster.size() - std::ssize(cluster.built());
   return count;
 }
 
@@ -249,7 +246,7 @@ std::vector<std::string> ShortClusters::built_like(const std::string& host) cons
   std::vector<std::string> names;
   const auto named = host_named(host);
   if (!named) return names;
-  for (const int number : clusters_[named->cluster].built) names.push_back(named->with(number));
+  for (const int number : clusters_[named->cluster].built()) names.push_back(named->with(number));
   return names;
 }
 

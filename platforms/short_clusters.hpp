@@ -16,7 +16,8 @@ namespace tandem::platforms {
 class ShortClusters {
  public:
   /// Finds the clusters of the file that have no topology, more than 2,048 hosts, and names that no other
-  /// cluster could have. None in a file that names others, which SimGrid would search in its folder.
+  /// cluster could have. None in a file where an element names one of their hosts or links, which may differ
+  /// then, or another file, which SimGrid would search in the folder of this one.
   explicit ShortClusters(const PlatformXml& xml);
 
   /// The file with a few hosts of each of these clusters. Empty: it has no such cluster.
@@ -28,7 +29,7 @@ class ShortClusters {
 
   /// The number of the cluster of this host; none: it is in none of these clusters.
   std::optional<std::size_t> cluster_of(const std::string& host) const;
-  /// At least two hosts of its cluster, which the text has. Pre: the host is in one of these clusters.
+  /// The hosts of its cluster that the text has, at least two. Pre: the host is in one of these clusters.
   std::vector<std::string> built_like(const std::string& host) const;
   /// The link of `host` in the place of that of `built`, a host of its cluster; another link stays.
   std::string link_of(const std::string& host, const std::string& built, std::string link) const;
@@ -37,7 +38,7 @@ class ShortClusters {
   struct Cluster {
     std::string id, prefix, suffix;
     std::vector<std::pair<int, int>> ranges;  ///< of numbers, increasing: first and last one
-    std::vector<int> built;                   ///< increasing
+    std::vector<int> built() const;           ///< numbers of the hosts that the text has
     bool has(int number) const;
     long long size() const;
   };
@@ -49,7 +50,8 @@ class ShortClusters {
     std::string with(int other) const { return before + std::to_string(other) + after; }
   };
   static std::optional<Cluster> cluster_from(const PlatformXml& xml, const XmlElement& element);
-  void build_named(const PlatformXml& xml);
+  bool singles_out(const XmlElement& element) const;
+  std::optional<std::string> shortened(const std::string& path, const std::vector<std::size_t>& places) const;
   std::optional<Numbered> host_named(const std::string& name) const;
   std::optional<Numbered> link_named(const std::string& name) const;
   template <class Item, class Find>

@@ -76,7 +76,7 @@
         ...others]},
       options: {
         // Bounds of few departures may be far above all rates.
-        scales: {x, y: axis(title, {min: 0, max: Math.min(Math.max(...highs), 3 * Math.max(...values)) * 1.05})},
+        scales: {x, y: axis(title, {min: 0, max: Math.min(Math.max(...highs), 3 * Math.max(...values)) * 1.05, ticks: {includeBounds: false}})},
         plugins: {tooltip: {callbacks: {label: ({dataset, raw}) => `${dataset.label}, ${raw.text}`}}}},
       plugins: [intervals],
     });

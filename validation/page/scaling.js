@@ -13,14 +13,14 @@
   new Chart(element('scaling'), {
     type: 'line',
     data: {datasets: [
-      line('predicted', own => own.samples_per_s, color.simulated, {pointRadius: 4}),
+      line('predicted', own => own.samples_per_s, color.simulated, {pointRadius: 4, clip: false}),
       line('least', own => own.range_samples_per_s[0], band, {borderWidth: 0, fill: '+1'}),
       line('most', own => own.range_samples_per_s[1], band, {borderWidth: 0}),
       ...limits.map(([key, label, shadeOf]) => line(label, own => own[key], shadeOf, {borderDash: [6, 4]})),
     ]},
     options: {
       scales: {x: axis('workers', {type: 'linear', min: results.length > 1 ? results[0].workers : 0, max: last, ticks: {precision: 0}}),
-               y: axis('samples/s', {min: 0, max: Math.max(most, ...caps) * 1.1, ticks: {callback: threeDigits}})},
+               y: axis('samples/s', {min: 0, max: Math.max(most, ...caps) * 1.1, ticks: {callback: threeDigits, includeBounds: false}})},
       plugins: {tooltip: {callbacks: {title: () => '', label: ({dataset, raw}) =>
         `${dataset.label}, ${raw.x} ${raw.x === 1 ? 'worker' : 'workers'}: ${threeDigits(raw.y)} samples/s`}}}},
   });

@@ -22,7 +22,8 @@ std::string answer_of_scaling(const ScalingPage& scaling) {
   std::string text = fmt::format("{} {} train {}", last.workers, last.workers == 1 ? "worker" : "workers",
                                  speed_text(last.speed));
   if (first.workers < last.workers)
-    text += fmt::format(", {} times as many as {}", three_digits(last.speed / first.speed), first.workers);
+    text += fmt::format(", {} times as many as {} {}", three_digits(last.speed / first.speed), first.workers,
+                        first.workers == 1 ? "worker" : "workers");
   if (const auto paying = last_that_pays(scaling.points))
     text += fmt::format("; from {} on, more workers gain less than half of a proportional gain", *paying);
   if (last.by_servers) text += fmt::format("; the servers allow at most {}", speed_text(*last.by_servers));

@@ -38,7 +38,7 @@ struct HourOfDay {
 
 /// A hazard that is a rate by age times a factor by the hour of the day. The mean of the factors is 1.
 struct HoursOfDay {
-  std::vector<HourOfDay> hours;  ///< 24, from midnight on
+  std::vector<HourOfDay> hours = {};  ///< 24, from midnight on
   /// Twice the logarithm of the likelihood over that of the same intervals of age without factors, and the
   /// probability of such a value or a larger one if the hour has no effect and machines are independent.
   double statistic = 0.0;

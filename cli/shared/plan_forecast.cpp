@@ -61,7 +61,7 @@ std::string digest_of(const fs::path& file) {
 
 /// Whether the job of a plan stays the same with another value.
 bool is_free(std::string_view key) {
-  constexpr std::array free = {std::string_view("name"),
+  constexpr std::array keys = {std::string_view("name"),
                                std::string_view("seed"),
                                std::string_view("repetitions"),
                                std::string_view("warmup_steps"),
@@ -71,7 +71,7 @@ bool is_free(std::string_view key) {
                                std::string_view("physics.noise"),
                                std::string_view("physics.spread"),
                                std::string_view("physics.ensemble")};
-  return std::ranges::find(free, key) != free.end();
+  return std::ranges::find(keys, key) != keys.end();
 }
 
 /// The value of a key in the document of an experiment; null: it has none.

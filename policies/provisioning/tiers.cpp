@@ -54,14 +54,13 @@ Entry tiers() {
       .paper =
           "Harlap, Tumanov, Chung, Ganger, Gibbons: Proteus: agile ML elasticity through tiered "
           "reliability in dynamic resource markets. EuroSys 2017; its first two stages, without changes from "
-          "one to "
-          "the other",
-      .options = {{.name = backups_option,
-                   .summary =
-                       "second stage: hosts that stay (a, b), in whose memory the copies of all commits are "
-                       "(checkpoint.to buddy); servers may then be on hosts that may depart. Empty: first "
-                       "stage",
-                   .default_value = std::string()}},
+          "one to the other",
+      .options =
+          {{.name = backups_option,
+            .summary =
+                "second stage: hosts that stay (a, b), in whose memory the copies of all commits are "
+                "(checkpoint.to buddy); servers may then be on hosts that may depart. Empty: first stage",
+            .default_value = std::string()}},
       .make = make_policy<Tiers>};
 }
 

@@ -77,6 +77,7 @@ class Course {
       hosts_.push_back(job.roster().host_of(worker));
       machines_.push_back(platforms::machine_of(job.devices().host_of(worker)));
     }
+    begun_.resize(hosts_.size());
     for (const WorkOfRound& work : setting.work) {
       Seconds computing{0.0};
       for (const Seconds phase : work.phases) computing += phase;
@@ -297,8 +298,8 @@ class Course {
     for (const MemberAction& action : step.actions) {
       if (action.what != MemberAction::What::joined || begun <= Seconds(0.0)) continue;
       until = action.at + begun;
-      // Its whole step: the rest is counted with the others.
-      if (!setting_.work.empty()) add_steps(action.slot, action.at, begun, begun / round);
+      // Its step is a whole one; that of the others has been counted to here.
+      begun_[static_cast<std::size_t>(action.slot)] = begun / round;
     }
     return until;
   }
@@ -308,7 +309,9 @@ class Course {
                 double commits) {
     if (setting_.work.empty() || duration <= Seconds(0.0)) return;
     const Seconds end = start + duration, committing = commit_.write * commits;
-    for (const int slot : slots) add_steps(slot, start, duration - committing, rounds);
+    for (const int slot : slots)
+      add_steps(slot, start, duration - committing,
+                rounds + std::exchange(begun_[static_cast<std::size_t>(slot)], 0.0));
     if (committing <= Seconds(0.0)) return;
     CommitRecord& commit = life_.journal.commits.emplace_back();
     commit.started = end - committing;
@@ -369,6 +372,7 @@ class Course {
   Change change_;
   std::vector<std::string> hosts_, machines_;  ///< by slot
   std::optional<Seconds> latest_;              ///< when the life is cut off
+  std::vector<double> begun_;                  ///< by slot: the part of a round that a newcomer repeats
   /// Of a round, since its begin; infinite: not known.
   Seconds first_push_{std::numeric_limits<double>::infinity()};
   Seconds last_{0.0};  ///< when the last generation ended, of a job that starts again

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -26,11 +27,13 @@
 #include "cli/shared/exit_codes.hpp"
 #include "cli/shared/job_options.hpp"
 #include "cli/shared/output.hpp"
+#include "cli/shared/plan_forecast.hpp"
 #include "cli/shared/progress.hpp"
 #include "cli/shared/scratch_folder.hpp"
 #include "cli/shared/subcommand_process.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/quantity_text.hpp"
+#include "runtime/launcher/launcher.hpp"
 #include "runtime/process/signals.hpp"
 #include "validation/report/plan_page.hpp"
 #include "workloads/experiment/yaml.hpp"
@@ -102,15 +105,40 @@ Lattice::Limits limits_of(const PlanOptions& options, const std::vector<Way>& wa
   return limits;
 }
 
+validation::Forecast forecast_of_runs(const planning::Figures& figures) {
+  const auto of = [](double mean, const planning::Band& band) {
+    return validation::ForecastFigure{mean, band.low, band.high};
+  };
+  return {of(figures.mean_time_s, figures.time_s), of(figures.mean_cost, figures.cost)};
+}
+
+/// The planned job with other fates of its machines, as a suite for `tandem validate`.
+std::string suite_text(const std::string& folder) {
+  constexpr int seeds = 20;
+  std::string list;
+  for (int seed = 1; seed <= seeds; ++seed) list += (list.empty() ? "" : ", ") + std::to_string(seed);
+  return "# Runs of the planned job whose machines have other fates, against the forecast of the plan: each "
+         "is "
+         "as long as the job.\n#   tandem validate " +
+         shell_word(folder + "/suite.yaml") + "\nexperiments: [experiment.yaml]\ngrid: {seed: [" + list +
+         "]}\n";
+}
+
 void write_plan(const Lattice& lattice, const PlanResult& result) {
-  const planning::Configuration& chosen = lattice.configurations()[result.lived.front().number];
+  const planning::LivedConfiguration& best = result.lived.front();
+  const planning::Configuration& chosen = lattice.configurations()[best.number];
   const Experiment experiment = lattice.experiment_of(chosen, "platform.xml");
-  write_whole_file(result.folder + "/plan.json", plan_document(lattice, result).dump(2) + '\n');
   write_whole_file(result.folder + "/platform.xml", lattice.platform_of(chosen));
   write_whole_file(result.folder + "/table.csv", plan_csv(lattice, result));
   write_whole_file(result.folder + "/front.html", validation::plan_html(page_of(lattice, result)));
   write_whole_file(result.folder + "/experiment.yaml",
                    "# Written by: " + command_line() + "\n" + to_yaml(experiment) + "\n");
+  write_whole_file(result.folder + "/suite.yaml", suite_text(result.folder));
+  nlohmann::json document = plan_document(lattice, result);
+  // A nearest configuration may never end.
+  if (best.figures.time_s.high < std::numeric_limits<double>::infinity())
+    document["forecast"] = forecast_document(result.folder, forecast_of_runs(best.figures));
+  write_whole_file(result.folder + "/plan.json", document.dump(2) + '\n');
 }
 
 /// What starts the choice elsewhere is alone on standard output, so that it can be written to a file.
@@ -223,9 +251,11 @@ void add_plan(CLI::App& app, int& exit_code) {
       "The samples of the experiment are trained by any number of workers. Its variants are the ways to "
       "exchange among\n"
       "which to choose. Machines of other roles stay as they are in its platform. The plan writes an "
-      "experiment "
-      "and a\n"
-      "platform that `tandem simulate` and `tandem run` take.\n"
+      "experiment and a\n"
+      "platform that `tandem simulate` and `tandem run` take, which print the forecast with the cost; and a "
+      "suite "
+      "of 20\n"
+      "seeds, with which `tandem validate` compares the forecast with runs.\n"
       "Exit code 3: no way meets deadline and budget; the nearest one is printed and written.\n\n"
       "Examples:\n"
       "  tandem plan workloads/experiments/planned.yaml --offers \"azure t4\" --deadline 6h\n"

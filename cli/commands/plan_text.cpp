@@ -290,11 +290,11 @@ std::string plan_text(const Lattice& lattice, const PlanResult& result) {
   for (const auto& [why, count] : reasons_of_excluded(lattice))
     text += fmt::format("  left out, {}: {}\n", count, why);
   text += lines_of(plan_facts(lattice, result)) + lines_of(plan_assumptions(lattice, result));
-  return text +
-         fmt::format(
-             "Wrote {0}/experiment.yaml, {0}/platform.xml, {0}/table.csv, {0}/front.html. Next: tandem "
-             "simulate {0}/experiment.yaml\n",
-             result.folder);
+  return text + fmt::format(
+                    "Wrote {0}/experiment.yaml, {0}/platform.xml, {0}/suite.yaml, {0}/table.csv, "
+                    "{0}/front.html. Next: "
+                    "tandem simulate {0}/experiment.yaml\n",
+                    result.folder);
 }
 
 nlohmann::json plan_document(const Lattice& lattice, const PlanResult& result) {

@@ -22,6 +22,7 @@
 #include "cli/shared/job_options.hpp"
 #include "cli/shared/job_text.hpp"
 #include "cli/shared/output.hpp"
+#include "cli/shared/plan_forecast.hpp"
 #include "cli/shared/results_text.hpp"
 #include "platforms/csv_table.hpp"
 #include "policies/vocabulary/check.hpp"
@@ -247,6 +248,7 @@ int run_job(const RunOptions& options) {
   if (options.alone) refuse_one_job("--alone");
   LoadedJob& loaded = std::get<LoadedJob>(all);
   check_runnable(loaded.experiment);
+  const auto forecast = forecast_of(options.job, loaded.experiment);
   MachineUse machines = machines_for(options);
   adapt_to_machines(loaded, machines, options);
   const std::string out = result_directory_of(options.job, loaded.experiment, "measured");
@@ -302,7 +304,7 @@ int run_job(const RunOptions& options) {
   if (result.exit_code == exit_success && machines.is_used()) mark_complete(out);
   if (result.exit_code == exit_success && (cluster || machines.is_used())) note_speed(job, out);
   if (result.exit_code == exit_success)
-    print_results(out);
+    print_results(out, false, forecast);
   else
     report_failure(result, job, options, out);
   return result.exit_code;

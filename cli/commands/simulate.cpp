@@ -14,6 +14,7 @@
 #include "cli/jobs/simulated_jobs.hpp"
 #include "cli/jobs/simulation.hpp"
 #include "cli/shared/job_options.hpp"
+#include "cli/shared/plan_forecast.hpp"
 #include "cli/shared/results_text.hpp"
 #include "policies/vocabulary/check.hpp"
 
@@ -30,9 +31,10 @@ void simulate(SimulateOptions options, const ClusterOptions& cluster) {
   if (options.together_only) refuse_one_job("--together-only");
   LoadedJob& job = std::get<LoadedJob>(loaded);
   const std::string out = result_directory_of(options, job.experiment, world_of(options));
+  const auto forecast = forecast_of(options, job.experiment);
   simulate_with_ensemble(std::move(job), options, out,
                          std::max(1, static_cast<int>(std::thread::hardware_concurrency())));
-  print_results(out, cluster.is_wanted());
+  print_results(out, cluster.is_wanted(), forecast);
   print_answer(out, options, cluster, files);
 }
 

@@ -72,7 +72,8 @@ int validate_all(ValidateOptions options) {
   validation::ReportSource source{.title = suite.name,
                                   .commands = {command_line()},
                                   .profiles = results.profiles,
-                                  .several_jobs = results.several_jobs};
+                                  .several_jobs = results.several_jobs,
+                                  .bills = validation::bills_of(results.paid)};
   source.commands.insert(source.commands.end(), results.commands.begin(), results.commands.end());
   auto report = validation::make_report(results.reported, validation, source);
   report.platforms = drawings_of(validation::platforms_of(report));

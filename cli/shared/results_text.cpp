@@ -15,6 +15,7 @@
 
 #include "cli/shared/data_text.hpp"
 #include "cli/shared/output.hpp"
+#include "cli/shared/plan_forecast.hpp"
 #include "platforms/name_ranges.hpp"
 #include "policies/vocabulary/money.hpp"
 #include "policies/vocabulary/quantile.hpp"
@@ -403,6 +404,12 @@ std::string cost_line(const Summary& summary) {
   return line;
 }
 
+/// What the plan of the job foretold; empty without a plan or a bill.
+std::string forecast_line(const std::optional<validation::Forecast>& forecast, const Summary& summary) {
+  const auto paid = forecast ? paid_run(*forecast, summary) : std::nullopt;
+  return paid ? "\n  " + validation::text_of(*paid) : "";
+}
+
 /// How good the figures of --fidelity priced are.
 std::string closed_form_line(const RunInfo& info) {
   const auto form = info.physics.find("closed_form");
@@ -480,7 +487,8 @@ std::string epochs_in_parts(const RunInfo& info) {
 
 }  // namespace
 
-std::string results_line(const Results& results, bool is_answered) {
+std::string results_line(const Results& results, bool is_answered,
+                         const std::optional<validation::Forecast>& forecast) {
   const Summary& summary = results.summary;
   const double rounds = summary.rounds;
   const bool counts_steps = results.info.experiment.workload.counts_steps();
@@ -501,9 +509,9 @@ std::string results_line(const Results& results, bool is_answered) {
   if (summary.data) line += data_lines(*summary.data, epochs_in_parts(results.info)) + stall_line(binding);
   line += ensemble_line(summary) + shares_line(summary) + binds_line(binding) +
           commits_line(summary, results.info, results.journal.commits) + rounds_line(summary) +
-          membership_line(summary, results.info) + cost_line(summary) + target_line(summary) +
-          accuracy_stop_line(results) + restarts_line(results.info) + origin_line(results.info) +
-          closed_form_line(results.info);
+          membership_line(summary, results.info) + cost_line(summary) + forecast_line(forecast, summary) +
+          target_line(summary) + accuracy_stop_line(results) + restarts_line(results.info) +
+          origin_line(results.info) + closed_form_line(results.info);
   if (const auto& sums = results.info.all_reduce; sums.is_object())
     line += "\n  all-reduce: " + sums.at("summary").get<std::string>();
   if (const auto& physics = results.info.physics; physics.contains("native_all_reduce"))
@@ -529,12 +537,15 @@ std::string results_line(const Results& results, bool is_answered) {
   return line + "\n  " + results.path + "\n";
 }
 
-void print_results(const std::string& directory, bool is_answered) {
+void print_results(const std::string& directory, bool is_answered,
+                   const std::optional<validation::Forecast>& forecast) {
   const Results results = read_results(directory);
-  fmt::print("{}", results_line(results, is_answered));
-  print_document({{"directory", directory},
-                  {"summary", to_json(results.summary)},
-                  {"binding", validation::to_json(validation::binding(results.info, results.journal))}});
+  fmt::print("{}", results_line(results, is_answered, forecast));
+  json document = {{"directory", directory},
+                   {"summary", to_json(results.summary)},
+                   {"binding", validation::to_json(validation::binding(results.info, results.journal))}};
+  if (forecast) document["forecast"] = to_json(*forecast);
+  print_document(document);
 }
 
 }  // namespace tandem::cli

@@ -16,6 +16,7 @@
 #include "cli/shared/exit_codes.hpp"
 #include "cli/shared/job_options.hpp"
 #include "cli/shared/output.hpp"
+#include "cli/shared/plan_forecast.hpp"
 #include "cli/shared/profile_origin.hpp"
 #include "cli/shared/progress.hpp"
 #include "cli/shared/subcommand_process.hpp"
@@ -76,6 +77,7 @@ class SuiteRun {
     SuiteResults results{std::move(campaign.configurations),
                          std::move(reported_),
                          {},
+                         std::move(paid_),
                          {},
                          profiles(),
                          first_error_ ? first_error_ : campaign.first_error};
@@ -234,6 +236,7 @@ class SuiteRun {
       const std::size_t index = entries_[entry];
       validation::check_hold_out(origin_of(profile_of_[index]), results.measured);
       reported_[entry] = validation::report_configuration(results, comparison);
+      note_bills(index, results.measured);
       if (!options_.traces) return;
       const std::string of_job =
           at(index).jobs.empty() ? "" : "-" + fs::path(results.simulated.path).filename().string();
@@ -244,6 +247,15 @@ class SuiteRun {
     runner.message = print_note;
     runner.disturbing_load = validation::disturbing_load;
     return runner;
+  }
+
+  /// Of a configuration whose job a plan has written.
+  void note_bills(std::size_t index, const std::vector<Results>& runs) {
+    if (!at(index).jobs.empty() || runs.empty()) return;
+    const auto forecast = forecast_of(job_of(index, {}), runs.front().info.experiment);
+    for (const Results& run : runs)
+      if (const auto paid = forecast ? paid_run(*forecast, run.summary) : std::nullopt)
+        paid_.push_back(*paid);
   }
 
   bool has_jobs(const Task& task) const { return !at(task.configuration).jobs.empty(); }
@@ -308,6 +320,7 @@ class SuiteRun {
   const SuiteRunOptions& options_;
   std::vector<std::size_t> entries_;                       ///< of each entry of the report, its configuration
   std::vector<validation::ReportConfiguration> reported_;  ///< of each entry
+  std::vector<validation::PaidRun> paid_;                  ///< of planned jobs
   std::vector<std::string> failures_;                      ///< of calibrations, by configuration
   std::vector<std::string> profile_of_;                    ///< of each configuration
   std::vector<std::string> machine_words_;                 ///< of the runs

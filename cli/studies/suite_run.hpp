@@ -8,6 +8,7 @@
 
 #include "cli/machines/machine_use.hpp"
 #include "validation/campaign/suite.hpp"
+#include "validation/compare/bills.hpp"
 #include "validation/compare/summary.hpp"
 #include "validation/report/report.hpp"
 
@@ -29,7 +30,8 @@ struct SuiteResults {
   std::vector<validation::Compared> configurations;       ///< the entries of the suite's configurations
   std::vector<validation::ReportConfiguration> reported;  ///< one per entry
   std::vector<validation::ReportJobs> several_jobs;
-  std::vector<std::string> commands;  ///< that were carried out
+  std::vector<validation::PaidRun> paid;  ///< runs of planned jobs that have a bill
+  std::vector<std::string> commands;      ///< that were carried out
   std::vector<validation::ReportProfile> profiles;
   std::exception_ptr first_error;  ///< of a configuration that failed; null: none
 };

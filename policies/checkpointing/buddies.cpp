@@ -16,6 +16,17 @@ Buddies make_buddies(std::span<const std::string> machines) {
   return buddies;
 }
 
+Buddies make_buddies(std::span<const std::string> machines, std::span<const std::string> backups) {
+  TANDEM_CHECK(!backups.empty(), "machines", machines.size());
+  Buddies buddies;
+  std::size_t next = 0;
+  for (const std::string& machine : machines)
+    for (std::size_t tried = 0; tried < backups.size() && !buddies.contains(machine); ++tried)
+      if (const std::string& backup = backups[next++ % backups.size()]; backup != machine)
+        buddies.emplace(machine, backup);
+  return buddies;
+}
+
 std::vector<std::string> holders_of(const Buddies& buddies, const std::string& machine) {
   std::vector<std::string> holders = {machine};
   if (const auto buddy = buddies.find(machine); buddy != buddies.end()) holders.push_back(buddy->second);

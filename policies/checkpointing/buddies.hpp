@@ -17,6 +17,10 @@ using Buddies = std::map<std::string, std::string>;
 /// together with its buddy. A single machine has no buddy. Pre: no machine is listed twice.
 Buddies make_buddies(std::span<const std::string> machines);
 
+/// The buddies are these backups in turn, such as the few machines that stay. A backup has another one as its
+/// buddy, or none. Pre: no machine is listed twice; at least one backup.
+Buddies make_buddies(std::span<const std::string> machines, std::span<const std::string> backups);
+
 /// The machines that have the commits of this one: itself first, then its buddy, if it has one.
 std::vector<std::string> holders_of(const Buddies& buddies, const std::string& machine);
 

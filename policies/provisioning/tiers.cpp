@@ -1,12 +1,17 @@
-// Two kinds of machines. Workers are on machines that may be taken away. Ranks that hold state or decide are
-// on machines that stay, so that a departure loses no more than a worker. Without prices, that is a rule
-// about the placement, which the job checks; a request is made for the slot of the machine that departed.
+// Two kinds of machines. Workers are on machines that may be taken away. In the first stage, ranks that hold
+// state or decide are on machines that stay, so that a departure loses no more than a worker. In the second
+// stage, for few machines that stay, servers may be on machines that are taken away, too: those that stay are
+// backups, with copies of their commits. Both are rules about the placement, which the job checks; a request
+// is made for the slot of the machine that departed.
 #include "policies/provisioning/tiers.hpp"
 
 #include "policies/provisioning/policies.hpp"
 
 namespace tandem::provisioning {
 namespace {
+
+constexpr const char* tiers_name = "tiers";
+constexpr const char* backups_option = "backups";
 
 class Tiers final : public Policy {
  public:
@@ -15,6 +20,22 @@ class Tiers final : public Policy {
 };
 
 }  // namespace
+
+std::vector<std::string> backups_of(const std::string& policy,
+                                    const std::map<std::string, OptionValue>& options) {
+  std::vector<std::string> hosts;
+  const auto given = options.find(backups_option);
+  const std::string* const text =
+      policy == tiers_name && given != options.end() ? std::get_if<std::string>(&given->second) : nullptr;
+  if (text == nullptr) return hosts;
+  constexpr const char* separators = ", ";
+  for (std::size_t end = 0, begin = 0;
+       (begin = text->find_first_not_of(separators, end)) != std::string::npos;) {
+    end = text->find_first_of(separators, begin);
+    hosts.push_back(text->substr(begin, end - begin));
+  }
+  return hosts;
+}
 
 std::optional<MisplacedRole> find_misplaced_role(const std::vector<HostOfRoles>& hosts) {
   for (const HostOfRoles& host : hosts)
@@ -26,14 +47,20 @@ std::optional<MisplacedRole> find_misplaced_role(const std::vector<HostOfRoles>&
 
 Entry tiers() {
   return {
-      .name = "tiers",
+      .name = tiers_name,
       .summary =
           "as same, where servers, coordinator, cache nodes, evaluator and steward are on hosts that stay "
           "and workers on hosts that may depart",
       .paper =
           "Harlap, Tumanov, Chung, Ganger, Gibbons: Proteus: agile ML elasticity through tiered "
-          "reliability in dynamic resource markets. EuroSys 2017; its first stage",
-      .options = {},
+          "reliability in dynamic resource markets. EuroSys 2017; its first two stages, without changes from "
+          "one to the other",
+      .options =
+          {{.name = backups_option,
+            .summary =
+                "second stage: hosts that stay (a, b), in whose memory the copies of all commits are "
+                "(checkpoint.to buddy); servers may then be on hosts that may depart. Empty: first stage",
+            .default_value = std::string()}},
       .make = make_policy<Tiers>};
 }
 

@@ -1,11 +1,19 @@
 // What provisioning policy `tiers` asks of the placement of a job. Pure.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "policies/vocabulary/options.hpp"
+
 namespace tandem::provisioning {
+
+/// The hosts that stay and have copies of all commits, in the second stage of the policy; none in the first,
+/// and of other policies. `options`: of the provisioning policy, complete or not.
+std::vector<std::string> backups_of(const std::string& policy,
+                                    const std::map<std::string, OptionValue>& options);
 
 /// A host with ranks of the job.
 struct HostOfRoles {

@@ -286,9 +286,18 @@ TEST_F(LongFewerWorkers, InTiers) {
   succeeds("simulate " +
            experiment(2, commits + tiers + "--set checkpoint.keep=2 --set checkpoint.to=buddy ") +
            " --out kept");
+  // In the second stage, servers may depart, too.
+  const std::string backups = "--set recovery.provisioning_options.backups=",
+                    kept = "--set checkpoint.keep=2 --set checkpoint.to=buddy ";
+  succeeds("simulate " +
+           experiment(2, commits + tiers + "--set placement.servers=[node-2] " + kept + backups + "server ") +
+           " --out backups");
   for (const Refused& refused :
        {Refused{"--set placement.servers=[node-2]",
                 "expected all ranks but workers and keepers on hosts that stay"},
+        Refused{kept + backups + "node-1", "found the keeper on 'node-1', whose machine may depart"},
+        Refused{backups + "server", "key 'checkpoint.to': expected buddy"},
+        Refused{kept + backups + "nowhere", "expected a host of"},
         Refused{"--set placement.servers=[node-2]", "found the server on 'node-2', whose machine may depart"},
         Refused{"--set placement.evaluator=node-1", "found the evaluator on 'node-1'"},
         Refused{"--set placement.evaluator=first-worker",

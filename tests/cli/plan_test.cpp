@@ -149,6 +149,47 @@ TEST_F(Plan, TheWrittenFilesRunAndCostAsForetold) {
   }
 }
 
+/// Twenty fates that the plan has not drawn. The bill is printed with the forecast; not that of another job.
+TEST_F(Plan, RunsWithOtherFatesArePaidAsForetold) {
+  const json cost = plan(": one spot' --max-machines 2").at("forecast").at("figures").at("cost");
+  double paid = 0.0;
+  int within = 0;
+  for (int seed = 1; seed <= 20; ++seed) {
+    const auto run =
+        line_.tandem("simulate out/experiment.yaml --force --out run --set seed=" + std::to_string(seed));
+    ASSERT_EQ(run.exit_code, 0) << run.output;
+    EXPECT_THAT(run.output, ::testing::ContainsRegex("\n  cost: .*\n  forecast of the plan: cost \\$"));
+    const double total = summary("run").at("cost").at("total");
+    paid += total / 20;
+    within += cost.at("low").get<double>() <= total && total <= cost.at("high").get<double>() ? 1 : 0;
+  }
+  EXPECT_NEAR(paid, cost.at("mean").get<double>(), 0.03 * paid);
+  EXPECT_GE(within, 15);
+  const auto other = line_.tandem("simulate out/experiment.yaml --force --out run --set stop.rounds=10");
+  EXPECT_THAT(other.output, HasSubstr("out/plan.json has a forecast of another job: stop.rounds differs"));
+  EXPECT_THAT(other.output, ::testing::Not(HasSubstr("forecast of the plan:")));
+}
+
+#ifdef TANDEM_TESTS_RUN
+class LongPlan : public Plan {};
+
+/// As the bills of `tandem validate PLAN/suite.yaml`, with three fates of a short job.
+TEST_F(LongPlan, RealRunsArePaidAsForetold) {
+  plan(": one spot' --max-machines 2 --set stop.rounds=20 --set transience.time_scale=20");
+  const auto run = line_.tandem("run out/experiment.yaml --out run");
+  ASSERT_EQ(run.exit_code, 0) << run.output;
+  EXPECT_THAT(run.output, ::testing::ContainsRegex("\n  cost: .*\n  forecast of the plan: cost \\$"));
+  EXPECT_THAT(read("out/suite.yaml"), HasSubstr("grid: {seed: [1, 2, 3, "));
+  line_.write("out/suite.yaml", "experiments: [experiment.yaml]\ngrid: {seed: [1, 2, 3]}\n");
+  const auto checked = line_.tandem("validate out/suite.yaml --tolerance 1000 --out checked");
+  ASSERT_EQ(checked.exit_code, 0) << checked.output;
+  EXPECT_THAT(checked.output, HasSubstr("Bill of 3 runs of a planned job: paid $"));
+  const json bills = json::parse(read("checked/report.json")).at("bills");
+  EXPECT_EQ(bills.at("runs"), 3);
+  EXPECT_NEAR(bills.at("cost").at("error").get<double>(), 0.0, 0.2);
+}
+#endif
+
 /// Of four workers, a server that has the time of a message of 100 ms for each push and each reply does two
 /// at a time with two cores: its work of a round is shorter by two pushes and two replies, and by one more of
 /// each with four. Eight vCPUs of its offer are four cores, of which a host that shares its
@@ -283,6 +324,17 @@ TEST_F(Plan, EachStepOfARoundCounts) {
     }
     EXPECT_EQ(rounds, (std::map<int, int>{{1, 2000}, {2, 1000}}));
   }
+}
+
+/// One machine has fewer workers than k: an experiment with it could not be read. Two have enough.
+TEST_F(Plan, AnAlgorithmMayNeedSeveralMachines) {
+  const json found =
+      plan(": one on-demand' --max-machines 3 --set sync.algorithm=k-sync --set sync.options.k=2");
+  EXPECT_EQ(found.at("configurations"), 2);
+  EXPECT_THAT(read("out/table.csv"), HasSubstr("1 x made/here/one/on-demand,"));
+  EXPECT_THAT(read("out/table.csv"), HasSubstr("expected at most the number of workers (1), found '2'"));
+  const auto run = line_.tandem("simulate out/experiment.yaml --out run");
+  EXPECT_EQ(run.exit_code, 0) << run.output;
 }
 
 /// --fidelity priced, also of a study, whose folder then has no results of another fidelity.

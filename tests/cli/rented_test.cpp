@@ -112,6 +112,20 @@ TEST_F(Rented, DoublePricesDoubleTheCost) {
   EXPECT_GT(printed, 0.1);
 }
 
+/// The servers are on machines that all depart at one time, with every copy of their commits, or but for
+/// those on the machine that stays, which is paid, too.
+TEST_F(Rented, BackupsOnAMachineThatStaysKeepTheCommits) {
+  const auto lost = job("simulate " + experiment() + " --variant bursts --out lost");
+  const auto kept = job("simulate " + experiment() + " --variant backups --out kept");
+  EXPECT_THAT(lost.output, HasSubstr("commits were lost with the last copy of one of their parts"));
+  EXPECT_THAT(kept.output, HasSubstr("started again"));
+  EXPECT_THAT(kept.output, Not(HasSubstr("commits were lost")));
+  EXPECT_LT(summary("kept").at("makespan_s").get<double>(), summary("lost").at("makespan_s").get<double>());
+  const auto roles = [&](const std::string& out) { return summary(out).at("cost").at("roles"); };
+  EXPECT_TRUE(roles("kept").contains("keeper"));
+  EXPECT_FALSE(roles("lost").contains("keeper"));
+}
+
 TEST_F(Rented, JobsWithoutPricesHaveNoBill) {
   const auto result = line_.tandem("simulate " + line_.experiment() + " --out out");
   EXPECT_THAT(result.output, Not(HasSubstr("cost:")));

@@ -415,6 +415,25 @@ TEST_F(Lives, InPlaceTheOthersContinue) {
   EXPECT_NEAR(life(steps, {.rounds = 0.2}).makespan.count(), 50.0, 1e-9);
 }
 
+/// Twenty rounds of a second, in which each worker computes for three quarters. A worker joins 0.3 s after
+/// the begin of a round, which waits for its step; or after 0.9 s, when the others have pushed.
+TEST_F(Lives, ARoundOverServersWaitsForAWorkerThatJoinsInIt) {
+  made_.transience.options = {{"times", std::string("5.3")}};
+  priced::WorkOfRound work;
+  work.phases[static_cast<std::size_t>(Phase::forward)] = Seconds(0.75);
+  const priced::LifeSetting rounds{.rounds = 20,
+                                   .round = [](const auto&) { return Seconds(1.0); },
+                                   .work = std::vector<priced::WorkOfRound>(4, work)};
+  made_.transience.start = Seconds(1.0);
+  EXPECT_NEAR(life(rounds).makespan.count(), 20.3, 1e-9);
+  made_.transience.start = Seconds(1.6);
+  EXPECT_NEAR(life(rounds).makespan.count(), 20.0, 1e-9);
+  made_.transience.start = Seconds(1.0);
+  made_.sync.over = sync::Route::all_reduce;
+  made_.sync.order = WorkerOrder::rank;
+  EXPECT_NEAR(life(rounds).makespan.count(), 20.0, 1e-9);
+}
+
 /// Twenty rounds of a second, in which each worker computes for three quarters, with ten commits.
 TEST_F(Lives, CommitsAreNoPartOfExchanges) {
   made_.transience = {};

@@ -394,6 +394,7 @@ Report make_report(std::vector<ReportConfiguration> configurations, const Valida
                 .worst = {validation.worst_variant, validation.worst},
                 .sets = validation.sets,
                 .several_jobs = source.several_jobs,
+                .bills = source.bills,
                 .hosts = hosts_of(configurations),
                 .profiles = source.profiles,
                 .phases = {std::begin(phase_names), std::end(phase_names)},

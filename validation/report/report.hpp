@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "validation/compare/bills.hpp"
 #include "validation/compare/summary.hpp"
 #include "validation/report/platform_parts.hpp"
 
@@ -292,6 +293,7 @@ struct Report {
   std::vector<SetSummary> sets{};  ///< the headline's first
   std::vector<ReportConfiguration> configurations{};
   std::vector<ReportJobs> several_jobs{};
+  std::optional<Bills> bills{};  ///< of planned jobs, against their forecast; none: no plan, or no prices
   std::vector<HostErrors> hosts{};
   std::vector<ReportProfile> profiles{};
   std::optional<std::vector<DrawnPlatform>> platforms{};  ///< none: not known
@@ -312,6 +314,7 @@ struct ReportSource {
   std::vector<std::string> commands;  ///< empty: those that the results name
   std::vector<ReportProfile> profiles{};
   std::vector<ReportJobs> several_jobs{};
+  std::optional<Bills> bills{};
 };
 
 /// Limit of the configurations that are shown in detail because of their errors; as many others are evenly

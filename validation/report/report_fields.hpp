@@ -506,6 +506,21 @@ struct Fields<validation::ReportJobs> {
 };
 
 template <>
+struct Fields<validation::BilledFigure> {
+  static void visit(auto& v, auto&& field) {
+    fields(field, "forecast", v.forecast, "measured", v.measured, "error", v.error);
+    field("within", v.within, Key::optional);
+  }
+};
+
+template <>
+struct Fields<validation::Bills> {
+  static void visit(auto& v, auto&& field) {
+    fields(field, "runs", v.runs, "time_s", v.time_s, "cost", v.cost);
+  }
+};
+
+template <>
 struct Fields<validation::Report> {
   static void visit(auto& v, auto&& field) {
     fields(field, "schema_version", v.schema_version, "title", v.title, "question", v.question, "headline",
@@ -513,6 +528,7 @@ struct Fields<validation::Report> {
            "reasons", v.reasons, "advice", v.advice, "tolerance", v.tolerance, "margin", v.margin, "mape",
            v.mape, "bias", v.bias, "worst", v.worst, "sets", v.sets, "configurations", v.configurations);
     field("several_jobs", v.several_jobs, Key::optional);
+    field("bills", v.bills, Key::optional);
     fields(field, "hosts", v.hosts, "profiles", v.profiles);
     field("platforms", v.platforms, Key::optional);
     fields(field, "phases", v.phases, "commands", v.commands);

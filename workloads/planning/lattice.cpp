@@ -180,12 +180,12 @@ LoadedJob Lattice::loaded_on(std::size_t way, const PricedKind& kind, std::size_
   return loaded;
 }
 
-/// Each kind and way once, for all offers of it. Errors: ConfigError if one machine cannot do the job.
-priced::RoundTimes& Lattice::rounds_of(const platforms::Offer& offer, std::size_t way) {
+/// Each kind and way once, for all offers of it. Errors: ConfigError if its machines cannot do the job.
+priced::RoundTimes& Lattice::rounds_of(const platforms::Offer& offer, std::size_t way, int workers) {
   PricedKind& kind = kind_of(offer);
   PricedWay& known = kind.ways[way];
   if (!known.rounds) {
-    known.why_not = lacking_memory(kind, way, offer.count);
+    known.why_not = lacking_memory(kind, way, workers);
     known.rounds = std::make_unique<priced::RoundTimes>(on_hosts(way, kind.hosts, kind.file),
                                                         platforms_.platform(kind.file), kind.network,
                                                         kind.network, true);
@@ -247,15 +247,25 @@ void Lattice::price(const std::vector<const platforms::Offer*>& offers, const st
     for (std::size_t way = 0; way < ways_.size(); ++way) {
       if (offer->is_spot && !ways_[way].loaded.experiment.transience.may_depart()) continue;
       step();
-      for (const int machines : counts_up_to(most_machines(*offer))) {
-        const auto samples = needed_samples(*offer, machines, way);
-        // What fails for one machine, fails for more.
-        if (samples && !add(*offer, machines, way, *samples) && machines == 1) break;
-      }
+      price_counts(*offer, way);
     }
   if (!configurations_.empty()) return;
   throw ConfigError("plan: no offer is left" +
                     (excluded_.empty() ? "" : ": " + excluded_.back().what + ": " + excluded_.back().why));
+}
+
+/// What fails for two numbers of machines in the same way, fails for more. An algorithm may need several.
+void Lattice::price_counts(const platforms::Offer& offer, std::size_t way) {
+  std::string why_before;
+  for (const int machines : counts_up_to(most_machines(offer))) {
+    const auto samples = needed_samples(offer, machines, way);
+    if (!samples || add(offer, machines, way, *samples)) continue;
+    if (excluded_.back().why == why_before) {
+      excluded_.pop_back();
+      break;
+    }
+    why_before = excluded_.back().why;
+  }
 }
 
 void Lattice::exclude(const platforms::Offer& offer, int machines, std::size_t way, const std::string& why) {
@@ -275,12 +285,24 @@ std::optional<std::int64_t> Lattice::needed_samples(const platforms::Offer& offe
   }
 }
 
+/// As of an experiment that is read. Errors: ConfigError, such as for an option that needs more workers.
+void Lattice::check_placement(const Configuration& configuration) {
+  const PricedKind& kind = kind_of(*configuration.offer);
+  Experiment experiment = experiment_of(configuration, kind.file);
+  const Locate& locate = ways_[configuration.way].loaded.locate;
+  if (locate)
+    resolve_placement(experiment, platforms_.platform(kind.file), locate);
+  else
+    resolve_placement(experiment, platforms_.platform(kind.file));
+}
+
 bool Lattice::add(const platforms::Offer& offer, int machines, std::size_t way, std::int64_t samples) {
   Configuration made{.offer = &offer, .machines = machines, .way = way, .samples = samples};
   try {
-    priced::RoundTimes& rounds = rounds_of(offer, way);
-    const auto workers = static_cast<std::size_t>(machines * offer.count);
-    const priced::Prediction& found = rounds.with_first(workers);
+    const int workers = machines * offer.count;
+    check_placement(made);
+    priced::RoundTimes& rounds = rounds_of(offer, way, workers);
+    const priced::Prediction& found = rounds.with_first(static_cast<std::size_t>(workers));
     made.round = found.round;
     made.rounds =
         static_cast<std::int64_t>(std::ceil(static_cast<double>(samples) / found.samples_per_round() - 1e-9));
@@ -402,7 +424,7 @@ std::unique_ptr<PlannedJob> Lattice::job_of(const Configuration& configuration) 
     if (std::ranges::find(kind.hosts, host.name) != kind.hosts.end())
       for (const auto& [name, value] : price_properties(*configuration.offer)) host.properties[name] = value;
   return std::make_unique<PlannedJob>(std::move(loaded), kind.network,
-                                      rounds_of(*configuration.offer, configuration.way),
+                                      rounds_of(*configuration.offer, configuration.way, machines.devices()),
                                       configuration.rounds);
 }
 

@@ -84,7 +84,7 @@ class Lattice {
   using Kind = std::tuple<std::string, int, double>;  ///< device, count, bytes per second
   struct PricedWay {
     std::unique_ptr<priced::RoundTimes> rounds{};
-    std::string why_not{};  ///< one machine cannot do the job; empty: it can
+    std::string why_not{};  ///< a machine cannot do the job; empty: it can
   };
   struct PricedKind {
     std::string file;
@@ -95,12 +95,14 @@ class Lattice {
   BytesPerSecond network_of(const platforms::Offer& offer) const;
   RentedMachines rented(const Configuration& configuration) const;
   PricedKind& kind_of(const platforms::Offer& offer);
-  priced::RoundTimes& rounds_of(const platforms::Offer& offer, std::size_t way);
+  priced::RoundTimes& rounds_of(const platforms::Offer& offer, std::size_t way, int workers);
   std::string lacking_memory(const PricedKind& kind, std::size_t way, int workers) const;
   std::string why_not(const platforms::Offer& offer) const;
   std::vector<const platforms::Offer*> without_dominated(const std::vector<const platforms::Offer*>& offers);
   /// None: no accuracy curve says how many, and the machines are excluded.
   std::optional<std::int64_t> needed_samples(const platforms::Offer& offer, int machines, std::size_t way);
+  void price_counts(const platforms::Offer& offer, std::size_t way);
+  void check_placement(const Configuration& configuration);
   /// Whether it could be priced.
   bool add(const platforms::Offer& offer, int machines, std::size_t way, std::int64_t samples);
   void exclude(const platforms::Offer& offer, int machines, std::size_t way, const std::string& why);

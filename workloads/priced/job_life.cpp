@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -76,6 +77,12 @@ class Course {
       hosts_.push_back(job.roster().host_of(worker));
       machines_.push_back(platforms::machine_of(job.devices().host_of(worker)));
     }
+    begun_.resize(hosts_.size());
+    for (const WorkOfRound& work : setting.work) {
+      Seconds computing{0.0};
+      for (const Seconds phase : work.phases) computing += phase;
+      first_push_ = std::min(first_push_, computing * change.rounds);
+    }
     if (setting.most_times > 0.0)
       latest_ = time_of(round_of(first_slots()), 0, setting.rounds) * setting.most_times;
   }
@@ -96,18 +103,26 @@ class Course {
                         .has_deadline = job_.spec().experiment.recovery.give_up > Seconds(0)},
                        machines(), make_recovery_policy(job_));
     note(members, members.begin(static_cast<int>(job_.roster().first_workers().size())));
-    Seconds now{0.0};
+    Seconds now{0.0}, held{0.0};  // Until the latter, a round waits for a worker that has joined in it.
+    Seconds last_round{0.0};
     double done = 0.0;
+    const auto take = [&] {
+      const Membership::Step step = members.take();
+      note(members, step);
+      held = std::max(held, wait_for_newcomers(step, last_round, done));
+    };
     for (int events = 0; life_.gave_up.empty(); ++events) {
       const auto next = members.next();
       // What happens at one time is one change, such as the departure of all workers of a machine.
       if (next && *next <= now && events <= most_events) {
-        note(members, members.take());
+        take();
         continue;
       }
       const std::vector<int> working = at_work(members);
       const Seconds round = working.empty() ? Seconds(0.0) : with_commits(round_of(working));
-      const Seconds end = now + round * (static_cast<double>(setting_.rounds) - done);
+      if (!working.empty()) last_round = round;
+      const Seconds begin = std::max(now, held);
+      const Seconds end = begin + round * (static_cast<double>(setting_.rounds) - done);
       const bool ends = !working.empty() && (!next || end <= *next);
       if (!ends && (!next || members.waits_in_vain(now)))
         return give_up("the job gives up: no machine can come up any more", now);
@@ -118,7 +133,7 @@ class Course {
         break;
       }
       const Seconds until = ends ? end : std::max(now, *next);
-      const double rounds = working.empty() ? 0.0 : (until - now) / round;
+      const double rounds = working.empty() ? 0.0 : std::max(0.0, (until - begin) / round);
       const bool commits_at_end = ends && every_ > 0 && job_.checkpoints().commits.at_end;
       const Seconds after = until + (commits_at_end ? commit_.write : Seconds(0.0));
       add_work(working, now, after - now, rounds,
@@ -126,7 +141,7 @@ class Course {
       done += rounds;
       now = after;
       if (ends) break;
-      note(members, members.take());
+      take();
     }
     if (!life_.gave_up.empty()) return give_up(life_.gave_up, now);
     // Those between the rounds are in their durations.
@@ -273,12 +288,30 @@ class Course {
     }
   }
 
+  /// A worker that joins before the first push of a round to servers takes a step in it, and the others wait
+  /// for that step if they wait for all. Returns until when.
+  Seconds wait_for_newcomers(const Membership::Step& step, Seconds round, double done) {
+    const Seconds begun = round * (done - std::floor(done));
+    Seconds until{0.0};
+    if (!setting_.waits_for_all || job_.exchange().route() != sync::Route::server || begun >= first_push_)
+      return until;
+    for (const MemberAction& action : step.actions) {
+      if (action.what != MemberAction::What::joined || begun <= Seconds(0.0)) continue;
+      until = action.at + begun;
+      // Its step is a whole one; that of the others has been counted to here.
+      begun_[static_cast<std::size_t>(action.slot)] = begun / round;
+    }
+    return until;
+  }
+
   /// So many rounds of these with so many commits, which are one at the end.
   void add_work(const std::vector<int>& slots, Seconds start, Seconds duration, double rounds,
                 double commits) {
     if (setting_.work.empty() || duration <= Seconds(0.0)) return;
     const Seconds end = start + duration, committing = commit_.write * commits;
-    for (const int slot : slots) add_steps(slot, start, duration - committing, rounds);
+    for (const int slot : slots)
+      add_steps(slot, start, duration - committing,
+                rounds + std::exchange(begun_[static_cast<std::size_t>(slot)], 0.0));
     if (committing <= Seconds(0.0)) return;
     CommitRecord& commit = life_.journal.commits.emplace_back();
     commit.started = end - committing;
@@ -339,7 +372,10 @@ class Course {
   Change change_;
   std::vector<std::string> hosts_, machines_;  ///< by slot
   std::optional<Seconds> latest_;              ///< when the life is cut off
-  Seconds last_{0.0};                          ///< when the last generation ended, of a job that starts again
+  std::vector<double> begun_;                  ///< by slot: the part of a round that a newcomer repeats
+  /// Of a round, since its begin; infinite: not known.
+  Seconds first_push_{std::numeric_limits<double>::infinity()};
+  Seconds last_{0.0};  ///< when the last generation ended, of a job that starts again
   Life life_ = {};
 };
 

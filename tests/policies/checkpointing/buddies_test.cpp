@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,15 @@ TEST(Buddies, AreARingInTheGivenOrder) {
   EXPECT_TRUE(make_buddies({}).empty());
   const std::vector<std::string> twice = {"a", "b", "a"};
   EXPECT_DEATH(make_buddies(twice), "machine a");
+}
+
+TEST(Buddies, AreBackupsInTurn) {
+  const std::vector<std::string> backups = {"s", "t"}, with_one = {"a", "s", "b", "c"};
+  EXPECT_EQ(make_buddies(machines_of(3), backups), (Buddies{{"m0", "s"}, {"m1", "t"}, {"m2", "s"}}));
+  EXPECT_EQ(make_buddies(with_one, backups), (Buddies{{"a", "s"}, {"s", "t"}, {"b", "s"}, {"c", "t"}}));
+  // A single backup has no one to keep copies of its own parts.
+  EXPECT_EQ(make_buddies(with_one, std::span(backups).first(1)),
+            (Buddies{{"a", "s"}, {"b", "s"}, {"c", "s"}}));
 }
 
 TEST(Buddies, HoldBothCopies) {

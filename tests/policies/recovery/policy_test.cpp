@@ -191,6 +191,18 @@ TEST(Tiers, TheFirstRankInTheWrongOne) {
   EXPECT_FALSE(worker->should_stay);
 }
 
+TEST(Tiers, BackupsOfTheSecondStage) {
+  const auto of = [](const std::string& text) {
+    return provisioning::backups_of("tiers", {{"backups", text}});
+  };
+  using Hosts = std::vector<std::string>;
+  EXPECT_EQ(of("s"), Hosts{"s"});
+  EXPECT_EQ(of("s, t"), (Hosts{"s", "t"}));
+  EXPECT_EQ(of(""), Hosts());
+  EXPECT_EQ(provisioning::backups_of("tiers", {}), Hosts());
+  EXPECT_EQ(provisioning::backups_of("same", {{"backups", std::string("s")}}), Hosts());
+}
+
 /// Two zones with two machines each. Of a zone's, both live with E[a^2], and none with 1 - 2 E[a] + E[a^2]: a
 /// is what a machine's chance is after the zone's bursts, whose number has a Poisson distribution.
 TEST(Diversify, CostsTheProbabilityThatTooFewMachinesLive) {

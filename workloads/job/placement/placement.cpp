@@ -10,6 +10,7 @@
 
 #include "platforms/description_index.hpp"
 #include "policies/lifetimes/catalog.hpp"
+#include "policies/provisioning/tiers.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/quantity_text.hpp"
 #include "workloads/experiment/overrides.hpp"
@@ -104,6 +105,10 @@ class Placer {
 
   /// A copy on the same host would be lost with it, and memory has no room for all commits.
   void check_buddies() const {
+    const auto& recovery = experiment_.recovery;
+    if (const auto backups = provisioning::backups_of(recovery.provisioning, recovery.provisioning_options);
+        !backups.empty())
+      check_known("recovery.provisioning_options.backups", backups);
     if (experiment_.checkpoint.policy.empty() || experiment_.checkpoint.to != CommitPlace::buddy) return;
     if (Roster(experiment_).keepers().size() == 1)
       fail_at("checkpoint.to", "directory or local, because a single host has nobody to keep copies",

@@ -1,8 +1,10 @@
 #include "workloads/job/placement/roster.hpp"
 
+#include <algorithm>
 #include <set>
 #include <string_view>
 
+#include "policies/provisioning/tiers.hpp"
 #include "policies/sync/policy.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "workloads/experiment/resolved_experiment.hpp"
@@ -81,10 +83,17 @@ Roster::Roster(const Experiment& experiment) : first_workers_(experiment.placeme
   if (experiment.continuation() == Continuation::in_place && !placement.servers.empty())
     add(Role::steward, {placement.servers.front()});
   if (!experiment.checkpoint.policy.empty() && experiment.checkpoint.to == CommitPlace::buddy)
-    add(Role::keeper, hosts_of_states());
+    add(Role::keeper, hosts_of_keepers(experiment.recovery));
   // A run has none of them, and the other ranks have the same numbers in both worlds.
   if (experiment.data.source == DataSource::storage && experiment.data.store == StoreAccess::mounted)
     add(Role::store, placement.stores);
+}
+
+std::vector<std::string> Roster::hosts_of_keepers(const Experiment::Recovery& recovery) const {
+  std::vector<std::string> hosts = hosts_of_states();
+  for (const auto& backup : provisioning::backups_of(recovery.provisioning, recovery.provisioning_options))
+    if (std::ranges::find(hosts, backup) == hosts.end()) hosts.push_back(backup);
+  return hosts;
 }
 
 std::vector<std::string> Roster::hosts_of_states() const {

@@ -66,7 +66,8 @@ class Roster {
   /// The rank that says who is present, if machines may depart; otherwise none.
   std::optional<Rank> steward() const;
   /// One keeper on each host of workers, servers or the coordinator: keeps copies of the commits of the host
-  /// before it (the first one those of the last). None: commits are not in memory.
+  /// before it (the first one those of the last). With backups (provisioning::backups_of), those on backups
+  /// keep all copies. None: commits are not in memory.
   std::span<const Rank> keepers() const { return ranks_of(Role::keeper); }
   /// The rank that knows which cache node holds which sample; none without data.peers: directory.
   std::optional<Rank> directory() const;
@@ -75,6 +76,7 @@ class Roster {
 
  private:
   std::vector<std::string> hosts_of_states() const;
+  std::vector<std::string> hosts_of_keepers(const Experiment::Recovery& recovery) const;
 
   static constexpr std::size_t roles = 9;
   std::size_t first_workers_;

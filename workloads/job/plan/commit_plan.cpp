@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "policies/checkpointing/policy.hpp"
+#include "policies/provisioning/tiers.hpp"
 #include "workloads/job/plan/machines_of_job.hpp"
 
 namespace tandem {
@@ -131,9 +132,12 @@ CommitPlan plan_commits(const Experiment& experiment, const ResolvedExperiment& 
   const bool may_last = plan.announced.has_replies() && plan.mode == CommitMode::background;
   plan.at_end =
       checkpoint.at_end && !plan.by_members && !(may_last && needs_states_of_workers(roster, exchange));
-  std::vector<std::string> in_ring;
-  for (const Rank keeper : roster.keepers()) in_ring.push_back(roster.host_of(keeper));
-  plan.buddies = checkpointing::make_buddies(in_ring);
+  std::vector<std::string> hosts;
+  for (const Rank keeper : roster.keepers()) hosts.push_back(roster.host_of(keeper));
+  const auto& recovery = experiment.recovery;
+  const auto backups = provisioning::backups_of(recovery.provisioning, recovery.provisioning_options);
+  plan.buddies =
+      backups.empty() ? checkpointing::make_buddies(hosts) : checkpointing::make_buddies(hosts, backups);
   return plan;
 }
 

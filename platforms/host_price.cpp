@@ -2,7 +2,6 @@
 
 #include <filesystem>
 #include <map>
-#include <utility>
 
 #include "platforms/offers.hpp"
 #include "policies/vocabulary/check.hpp"
@@ -89,7 +88,8 @@ void name_machines(std::vector<Host>& hosts) {
     const Host& first = *known.try_emplace(machine, &host).first->second;
     for (const char* name :
          {"price_per_hour", "billing_step", "billing_minimum", "free_if_revoked_within", "billing_from"}) {
-      const auto own = std::as_const(host).properties.find(name), other = first.properties.find(name);
+      const auto own = host.properties.find(name);
+      const auto other = first.properties.find(name);
       const bool differs = (own == host.properties.end()) != (other == first.properties.end()) ||
                            (own != host.properties.end() && own->second != other->second);
       if (differs)

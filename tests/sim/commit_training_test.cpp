@@ -288,7 +288,7 @@ INSTANTIATE_TEST_SUITE_P(
         Change{"first_server",
                [](Experiment& experiment) {
                  experiment.sync.algorithm = "asp";
-                 experiment.sync.decides = ServerOrderOf::first_server;
+                 experiment.sync.decides = PushOrder::first_server;
                }},
         Change{"workers",
                [](Experiment& experiment) { experiment.optimizer.update_at = UpdateSide::workers; }}),

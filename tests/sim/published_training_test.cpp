@@ -106,7 +106,7 @@ void use_two_shards(Experiment& experiment) { experiment.placement.servers = {"h
 /// Each is on the host of a worker, whose push reaches it first.
 void use_two_shards_in_one_order(Experiment& experiment) {
   experiment.placement.servers = {"host-1", "host-4"};
-  experiment.sync.decides = ServerOrderOf::first_server;
+  experiment.sync.decides = PushOrder::first_server;
 }
 
 /// Servers that decide in their own order, that stop steps, or that reply with the changes of their models;

@@ -421,7 +421,7 @@ TEST_F(Training, APushCountsAtAllServersWhereTheFirstDecides) {
     EXPECT_GT(journal.split_samples, 0);
     EXPECT_GT(journal.dropped_samples, 0);
   });
-  experiment.sync.decides = ServerOrderOf::first_server;
+  experiment.sync.decides = PushOrder::first_server;
   train_apart(experiment, "first", [](const Journal& journal) {
     EXPECT_EQ(journal.split_samples, 0);
     EXPECT_GT(journal.dropped_samples, 0);

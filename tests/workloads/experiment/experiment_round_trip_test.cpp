@@ -256,7 +256,7 @@ Experiment random_experiment(std::uint64_t seed, const std::string& platform) {
     experiment.sync.options["h"] = static_cast<std::int64_t>(1 + rng.below(9));
     experiment.sync.options["weights"] = std::string(rng.below(2) == 0 ? "samples" : "uniform");
   }
-  if (experiment.sync.decides == ServerOrderOf::first_server) {
+  if (experiment.sync.decides == PushOrder::first_server) {
     experiment.sync.algorithm = "asp";
     experiment.sync.options.clear();
     experiment.sync.exchange = ExchangeUnit::whole;

@@ -166,7 +166,7 @@ std::vector<Limit> of_departures_in_place() {
          }},
         {"sync.decides", "each-server", departs + "sync.decides=first-server sync.algorithm=k-sync",
          [](All all) {
-           return in_place_over_server(all) && all.experiment.sync.decides != ServerOrderOf::each_server;
+           return in_place_over_server(all) && all.experiment.sync.decides != PushOrder::each_server;
          }},
         {"sync.compress_replies", "false", departs + "sync.compress_replies=true sync.compression=top-k",
          [](All all) { return in_place_over_server(all) && all.experiment.sync.compress_replies; }},
@@ -346,7 +346,7 @@ const std::vector<Limit>& limits_of_placement() {
         {Kind::unused,
          "there is one server (placement.servers)",
          {{"sync.decides", "each-server", "sync.decides=first-server sync.algorithm=k-sync", [](All all) {
-             return all.experiment.sync.decides != ServerOrderOf::each_server &&
+             return all.experiment.sync.decides != PushOrder::each_server &&
                     all.experiment.placement.servers.size() < 2;
            }}}});
     return limits;

@@ -37,7 +37,7 @@ bool has_no_limit(const Experiment::Stop& stop) {
 
 bool has_native_devices(All all) { return all.experiment.run.devices == DeviceSpeed::native; }
 bool exchanges_by_key(All all) { return all.experiment.sync.exchange == ExchangeUnit::by_key; }
-bool first_server_decides(All all) { return all.experiment.sync.decides == ServerOrderOf::first_server; }
+bool first_server_decides(All all) { return all.experiment.sync.decides == PushOrder::first_server; }
 
 bool compresses_replies(All all) { return all.experiment.sync.compress_replies; }
 bool may_err_widely(All all) {

@@ -119,7 +119,7 @@ class ExchangePlan {
   }
   /// Over several servers: all decide in the order of the first one.
   bool first_server_decides() const {
-    return route() == sync::Route::server && sync_.decides == ServerOrderOf::first_server;
+    return route() == sync::Route::server && sync_.decides == PushOrder::first_server;
   }
   /// By bucket, floats whose all-reduce moves as many bytes as the exchange of the bucket.
   std::vector<std::int64_t> summed_elements() const;

@@ -218,9 +218,9 @@ std::vector<ServerSummary> servers_of(const RunInfo& info, const Journal& journa
 
 /// Several servers decide by the order or the times of pushes.
 bool may_split_pushes(const RunInfo& info) {
-  const auto& sync = info.experiment.sync;
+  const std::string& algorithm = info.experiment.sync.algorithm;
   return info.sharding.is_object() && info.sharding.at("bytes").size() > 1 &&
-         sync::catalog().find(sync.algorithm).make.timing_driven;
+         sync::catalog().find(algorithm).make.timing_driven;
 }
 
 /// How the model is divided over servers; none without servers.

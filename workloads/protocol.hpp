@@ -90,6 +90,15 @@ struct Cancel {
   std::int32_t version = 0;
 };
 
+/// The first server has decided about the worker's next push, or its end. The receiver decides about it after
+/// those of earlier notes.
+struct Decided {
+  static constexpr const char* name = "decided";
+  std::int32_t worker = 0;
+  Seconds now{};      ///< as its policy counts
+  double done = 0.0;  ///< share of the job; of a push
+};
+
 /// The occupant of a worker's slot: the first one, which starts with the job, or one that starts now.
 struct Occupancy {
   static constexpr const char* name = "occupancy";
@@ -495,8 +504,9 @@ inline constexpr auto table = std::to_array<Line>({
     {"phases", "worker", "cache-node", notes<Exchanging, End>},
     // To the slot of a cache node or store that may depart.
     {"occupancies", "steward", "cache-node, store", notes<Occupancy, End>},
-    // From the first server.
+    // From the first server. A decision goes to all other servers (sync.decides).
     {"cancels", "server", "worker", notes<Cancel>},
+    {"decisions", "server", "server", notes<Decided>},
     // During a calibration.
     {"pings", "", "", notes<>},
     {"pongs", "", "", notes<>},

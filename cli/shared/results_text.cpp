@@ -501,6 +501,8 @@ std::string results_line(const Results& results, bool is_answered,
       step_text(summary.step_time));
   if (const auto dropped = results.journal.dropped_samples; dropped > 0)
     line += fmt::format(", {} of them dropped (arrived too late)", with_separators(dropped));
+  if (const auto split = results.journal.split_samples; split > 0)
+    line += fmt::format(", {} dropped by some servers alone", with_separators(split));
   if (const auto skipped = results.journal.skipped_steps; skipped > 0)
     line += fmt::format(", {} steps skipped (not finite)", with_separators(skipped));
   line += accuracy_text(results.journal, rounds);

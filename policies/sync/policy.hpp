@@ -198,7 +198,8 @@ using ServerDecision = std::variant<Accept, Discard, Apply, Reply, AnswerReport,
 /// Executed in this order. Sums are taken in worker order, independent of the order of arrival.
 using ServerDecisions = std::vector<ServerDecision>;
 
-/// One server shard's side of an algorithm; only the first shard receives reports. Deterministic.
+/// One server shard's side of an algorithm; only the first shard receives reports. Deterministic, so that
+/// servers that get the same pushes in the same order decide alike (sync.decides).
 class ServerPolicy {
  public:
   virtual ~ServerPolicy() = default;

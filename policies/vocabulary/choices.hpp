@@ -70,6 +70,9 @@ enum class ServerPull : std::uint8_t { pushed, requested };
 /// sync.exchange: workers exchange all keys (buckets) of a step together, or one after the other with a
 /// barrier after each.
 enum class ExchangeUnit : std::uint8_t { whole, by_key };
+/// sync.decides: each server decides about pushes in the order in which they reach it, or all in the order of
+/// the first one.
+enum class PushOrder : std::uint8_t { each_server, first_server };
 
 /// checkpoint.mode: training waits until a commit is complete, or continues while a copy is written.
 enum class CommitMode : std::uint8_t { blocking, background };
@@ -163,6 +166,9 @@ inline constexpr std::array<ChoiceName<ServerPull>, 2> choice_names<ServerPull> 
 template <>
 inline constexpr std::array<ChoiceName<ExchangeUnit>, 2> choice_names<ExchangeUnit> = {
     {{ExchangeUnit::whole, "whole"}, {ExchangeUnit::by_key, "by-key"}}};
+template <>
+inline constexpr std::array<ChoiceName<PushOrder>, 2> choice_names<PushOrder> = {
+    {{PushOrder::each_server, "each-server"}, {PushOrder::first_server, "first-server"}}};
 
 template <>
 inline constexpr std::array<ChoiceName<CommitMode>, 2> choice_names<CommitMode> = {

@@ -116,6 +116,10 @@ std::vector<Job> algorithms(bool timing_driven, const std::string& more) {
   if (timing_driven) {
     jobs.push_back(row("ssp_on_copies", "--set sync.algorithm=ssp-cached --set sync.options.staleness=2", {},
                        {evaluation, commit()}));
+    jobs.push_back(row("k_sync_in_one_order",
+                       two_servers + "--set sync.algorithm=k-sync --set sync.options.k=2 --set "
+                                     "sync.decides=first-server",
+                       {}, {evaluation, commit()}));
     return jobs;
   }
   const std::string half = "--set sync.algorithm=fedavg --set sync.options.fraction=0.5 " + more;

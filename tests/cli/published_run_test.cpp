@@ -13,8 +13,10 @@
 #include "tests/support/names.hpp"
 #include "tests/support/paths.hpp"
 #include "tests/support/published_rules.hpp"
+#include "workloads/experiment/resolved_experiment.hpp"
 #include "workloads/job/plan/data_plan.hpp"
 #include "workloads/job/plan/replica_plan.hpp"
+#include "workloads/job/plan/shard_layout.hpp"
 #include "workloads/learner/learner.hpp"
 #include "workloads/records/result_directory.hpp"
 #include "workloads/vectors/compute_device.hpp"
@@ -26,15 +28,18 @@ struct Case {
   std::string algorithm;
   sync::Route over;
   bool cancels = false;  ///< with option cancel
+  /// Two servers decide in the order of the first one.
+  bool in_one_order = false;
 };
 void PrintTo(const Case& value, std::ostream* out) {
-  *out << value.algorithm << " over " << to_text(value.over) << (value.cancels ? " with cancel" : "");
+  *out << value.algorithm << " over " << to_text(value.over) << (value.cancels ? " with cancel" : "")
+       << (value.in_one_order ? " in one order" : "");
 }
 
 class PublishedRuns : public ::testing::TestWithParam<Case> {
  protected:
   /// Runs the job on four emulated boards of different speeds, and returns what its result directory has.
-  FinishedJob play(const PublishedRule& published, sync::Route over, bool cancels) {
+  FinishedJob play(const PublishedRule& published, const Case& one) {
     const std::string net = (line_.folder() / "net.pt").string();
     EXPECT_EQ(line_.shell("'" + build_folder() + "/bin/script_file' " + net + " tanh").exit_code, 0);
     std::string options;
@@ -47,19 +52,20 @@ class PublishedRuns : public ::testing::TestWithParam<Case> {
                     net + ", dataset: synthetic, math: real, train_samples: 96, test_samples: 50, batch: " +
                     std::to_string(PublishedJob::batch) +
                     ", bucket_bytes: 512B}\n"
-                    "placement: {workers: [node-1, node-2, node-4, node-6], servers: [server]}\n"
-                    "sync: {algorithm: " +
-                    published.algorithm + ", over: " + tandem::to_text(over) + ", options: {" + options +
+                    "placement: {workers: [node-1, node-2, node-4, node-6], servers: " +
+                    (one.in_one_order ? "[server, server]}\n" : "[server]}\n") +
+                    "sync: {algorithm: " + published.algorithm + ", over: " + tandem::to_text(one.over) +
+                    (one.in_one_order ? ", decides: first-server" : "") + ", options: {" + options +
                     "}}\noptimizer: {learning_rate: " + std::to_string(PublishedJob::rate) +
                     "}\nstop: {rounds: " + std::to_string(PublishedJob::rounds) + "}\n");
     // A step is stopped in its long forward pass.
     const std::string slow_steps =
-        cancels ? " --set workload.measured_step=20ms --set run.slowdown_probability=0.3" : "";
+        one.cancels ? " --set workload.measured_step=20ms --set run.slowdown_probability=0.3" : "";
     const auto run =
         run_in_shared_world(line_, "job.yaml --decisions --losses --operations --out measured" + slow_steps,
                             build_folder() + "/bin/served_rank");
     EXPECT_EQ(run.exit_code, 0) << run.output;
-    return finished_job((line_.folder() / "measured").string(), over);
+    return finished_job((line_.folder() / "measured").string(), one.over);
   }
 
   FinishedJob finished_job(const std::string& directory, sync::Route over) {
@@ -79,9 +85,9 @@ class PublishedRuns : public ::testing::TestWithParam<Case> {
       if (role == "worker") job.workers.push_back(rank);
       if (role == "server" && over == sync::Route::server) job.servers.push_back(rank);
     }
-    ShardPiece all;
-    all.elements = job.model.elements();
-    job.shards = {{all}};
+    const ResolvedExperiment chosen(experiment);
+    job.shards = lay_out_shards(job.model, chosen.sharding.make(),
+                                std::max(1, static_cast<int>(job.servers.size())), chosen.sharding.options());
     return job;
   }
 
@@ -94,8 +100,9 @@ TEST_P(PublishedRuns, GiveTheModelOfTheRun) {
   const auto published = std::ranges::find(rules, GetParam().algorithm, &PublishedRule::algorithm);
   ASSERT_NE(published, rules.end());
   if (GetParam().cancels) published->options["cancel"] = true;
-  const FinishedJob job = play(*published, GetParam().over, GetParam().cancels);
+  const FinishedJob job = play(*published, GetParam());
   expect_published(job, *published);
+  if (GetParam().in_one_order) expect_common_decisions(job);
   EXPECT_EQ(cancelled_steps(job.journal) > 0, GetParam().cancels);
 }
 
@@ -104,14 +111,14 @@ INSTANTIATE_TEST_SUITE_P(
     LongKinds, PublishedRuns,
     ::testing::Values(Case{"asp", sync::Route::server}, Case{"dc-asgd-adaptive", sync::Route::server},
                       Case{"k-sync", sync::Route::server}, Case{"k-sync", sync::Route::server, true},
-                      Case{"esync", sync::Route::server}, Case{"easgd-async", sync::Route::server},
-                      Case{"fedavg", sync::Route::server}, Case{"ssp-cached", sync::Route::server},
-                      Case{"bsp", sync::Route::all_reduce}, Case{"slowmo", sync::Route::all_reduce},
-                      Case{"ad-psgd", sync::Route::peers}),
+                      Case{"k-sync", sync::Route::server, true, true}, Case{"esync", sync::Route::server},
+                      Case{"easgd-async", sync::Route::server}, Case{"fedavg", sync::Route::server},
+                      Case{"ssp-cached", sync::Route::server}, Case{"bsp", sync::Route::all_reduce},
+                      Case{"slowmo", sync::Route::all_reduce}, Case{"ad-psgd", sync::Route::peers}),
     [](const auto& instance) {
       const Case& one = instance.param;
       return letters_of(one.algorithm) + "Over" + letters_of(to_text(one.over)) +
-             (one.cancels ? "WithCancel" : "");
+             (one.cancels ? "WithCancel" : "") + (one.in_one_order ? "InOneOrder" : "");
     });
 
 }  // namespace TANDEM_FILE

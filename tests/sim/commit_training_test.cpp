@@ -285,6 +285,11 @@ INSTANTIATE_TEST_SUITE_P(
         Change{"background",
                [](Experiment& experiment) { experiment.checkpoint.mode = CommitMode::background; }},
         Change{"asp", [](Experiment& experiment) { experiment.sync.algorithm = "asp"; }},
+        Change{"first_server",
+               [](Experiment& experiment) {
+                 experiment.sync.algorithm = "asp";
+                 experiment.sync.decides = PushOrder::first_server;
+               }},
         Change{"workers",
                [](Experiment& experiment) { experiment.optimizer.update_at = UpdateSide::workers; }}),
     name_of_change);

@@ -77,6 +77,7 @@ class PublishedUpdates : public testing::Training, public ::testing::WithParamIn
 TEST_P(PublishedUpdates, GiveTheModelOfTheJob) {
   const testing::FinishedJob job = play(GetParam());
   testing::expect_published(job, GetParam().published);
+  if (job_->exchange().first_server_decides()) testing::expect_common_decisions(job);
   const bool cancels = GetParam().published.options.contains("cancel");
   EXPECT_EQ(testing::cancelled_steps(job.journal) > 0, cancels);
 }
@@ -102,6 +103,11 @@ PublishedRule rule_of(const std::string& algorithm) {
 }
 
 void use_two_shards(Experiment& experiment) { experiment.placement.servers = {"host-0", "host-5"}; }
+/// Each is on the host of a worker, whose push reaches it first.
+void use_two_shards_in_one_order(Experiment& experiment) {
+  experiment.placement.servers = {"host-1", "host-4"};
+  experiment.sync.decides = PushOrder::first_server;
+}
 
 /// Servers that decide in their own order, that stop steps, or that reply with the changes of their models;
 /// an optimiser with momentum on a server and on workers; workers that step by the server's mean; and
@@ -120,6 +126,9 @@ std::vector<Row> variants() {
   for (const char* algorithm : {"k-sync", "k-batch-sync", "ringmaster"})
     add(algorithm, "WithCancel", {}).options["cancel"] = true;
   add("k-sync", "WithCancelOnTwoShards", use_two_shards).options["cancel"] = true;
+  for (const char* algorithm : {"asp", "k-sync", "rennala", "ringmaster", "dssp", "dc-asgd-mxnet", "esync"})
+    add(algorithm, "InOneOrder", use_two_shards_in_one_order);
+  add("k-sync", "WithCancelInOneOrder", use_two_shards_in_one_order).options["cancel"] = true;
   for (const char* algorithm : {"esync", "adacomm"})
     add(algorithm, "ByKeyOnTwoShards", [](Experiment& e) {
       use_two_shards(e);

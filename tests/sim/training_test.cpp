@@ -410,6 +410,24 @@ TEST_F(Training, SamplesOfDroppedPushesAreCounted) {
   EXPECT_EQ(journal.dropped_samples, of_slow_host);
 }
 
+/// Each of the two servers is on the host of another worker, whose push reaches it first.
+TEST_F(Training, APushCountsAtAllServersWhereTheFirstDecides) {
+  Experiment experiment = small_experiment(2);
+  experiment.workload.math = Experiment::Workload::Math::modelled;
+  experiment.placement.servers = {"host-1", "host-2"};
+  experiment.sync.algorithm = "k-sync";
+  experiment.sync.options = {{"k", std::int64_t{1}}};
+  train_apart(experiment, "each", [](const Journal& journal) {
+    EXPECT_GT(journal.split_samples, 0);
+    EXPECT_GT(journal.dropped_samples, 0);
+  });
+  experiment.sync.decides = PushOrder::first_server;
+  train_apart(experiment, "first", [](const Journal& journal) {
+    EXPECT_EQ(journal.split_samples, 0);
+    EXPECT_GT(journal.dropped_samples, 0);
+  });
+}
+
 TEST_F(Training, OperationsAreRecordedInPairs) {
   const Journal journal = train(small_experiment(3), true);
   std::int64_t sent = 0, received = 0;

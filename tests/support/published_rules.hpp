@@ -150,6 +150,21 @@ inline std::vector<PublishedRule> published_rules() {
   return all;
 }
 
+/// Expects that all servers have decided about the same pushes alike. Reports go to the first one alone.
+inline void expect_common_decisions(const FinishedJob& job) {
+  const auto log_of = [&](Rank server) {
+    std::vector<std::string> log;
+    for (const DecisionRecord& record : job.journal.decisions)
+      if (record.rank == server && !record.event.starts_with("report"))
+        log.push_back(record.event + " -> " + record.decisions);
+    return log;
+  };
+  const auto first = log_of(job.servers.front());
+  EXPECT_FALSE(first.empty());
+  for (const Rank server : job.servers) EXPECT_EQ(log_of(server), first) << "server of rank " << server;
+  EXPECT_EQ(job.journal.split_samples, 0);
+}
+
 /// Expects that the job has the model of the published rule, and not that of another one: with one gradient
 /// left out, or counted by one per cent more.
 inline void expect_published(const FinishedJob& job, const PublishedRule& published) {

@@ -57,6 +57,10 @@ TEST(Protocol, StructsRoundTrip) {
   EXPECT_EQ(checkpoint.taken, Seconds(2));
   EXPECT_FALSE(checkpoint.decides);
   EXPECT_TRUE(unpack<Verdict>(packed<"verdicts">(Verdict{.reached = true})).reached);
+  const auto decided = unpack<Decided>(packed<"decisions">(Decided{3, Seconds(0.5), 0.25}));
+  EXPECT_EQ(decided.worker, 3);
+  EXPECT_EQ(decided.now, Seconds(0.5));
+  EXPECT_EQ(decided.done, 0.25);
   EXPECT_EQ(unpack<Traffic>(packed<"words">(Traffic{6, Bytes(7)})).size, Bytes(7));
 }
 

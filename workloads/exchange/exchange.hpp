@@ -32,6 +32,7 @@ struct ExchangeResult {
   /// The others have finished this round, and perhaps later ones, without this worker: the replica has their
   /// state, and the worker's payload is lost or was summed already.
   bool is_fetched = false;
+  bool is_split = false;  ///< the payload counts at some servers, and was dropped by others
   std::int64_t bytes_sent = 0;
   std::int64_t bytes_received = 0;
 };

@@ -99,8 +99,13 @@ class ServerExchange final : public Exchange, public MemberExchange {
       exchange_keys();
     else
       pull({});
-    for (std::size_t shard = 0; shard < servers_.size(); ++shard)
-      on_reply(protocol::unpack<protocol::Reply>(context_.wait(receives_[shard].back()).note), shard);
+    std::size_t dropping = 0;
+    for (std::size_t shard = 0; shard < servers_.size(); ++shard) {
+      const auto reply = protocol::unpack<protocol::Reply>(context_.wait(receives_[shard].back()).note);
+      on_reply(reply, shard);
+      dropping += reply.dropped ? 1 : 0;
+    }
+    result_.is_split = dropping > 0 && dropping < servers_.size();
     if (!defers_buckets_) {
       for (auto& of_shard : receives_) context_.wait_all(of_shard);
       for (int bucket = 0; bucket < replica_.buckets(); ++bucket) decode(bucket);

@@ -88,6 +88,7 @@ struct Experiment {
     sync::Route over = sync::Route::server;
     ServerPull pull = ServerPull::pushed;
     ExchangeUnit exchange = ExchangeUnit::whole;
+    PushOrder decides = PushOrder::each_server;
     std::string collective = "ring";  ///< of collectives::catalog()
     int rings = 1;  ///< copies of the collective over disjoint links; 0: as many as the platform has
     WorkerOrder order = WorkerOrder::topology;  ///< of the workers in the collective

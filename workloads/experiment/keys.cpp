@@ -193,6 +193,13 @@ std::vector<ExperimentKey> sync_keys() {
        "over a server - whole: all buckets (keys) at once; by-key: a worker pushes the next bucket when the "
        "server has answered the last one. The algorithm decides about each bucket on its own: servers that "
        "wait for all workers answer when all have pushed the bucket"},
+      {KEY(sync.decides),
+       {},
+       "over several servers, with an algorithm that decides by the order or the times of pushes - "
+       "each-server: each server decides about its part of a push when that arrives, so that a push may "
+       "count "
+       "at one server and be late at another; first-server: the first server decides, and the others decide "
+       "in its order and by its times, so that a push counts at all servers or at none"},
       {KEY(sync.collective), name_of(Names::collective),
        "all-reduce algorithm. Compressed messages that cannot be added are gathered around a ring, or by "
        "doubling where the algorithm does not work by rings"},

@@ -38,6 +38,7 @@ void check_form(const Job& job) {
   if (plan.compression() != nullptr) has_no_form("sync.compression");
   if (job.data().from_storage()) has_no_form("data.source storage");
   if (plan.exchanges_by_key()) has_no_form("sync.exchange by-key");
+  if (plan.first_server_decides()) has_no_form("sync.decides first-server");
   if (plan.overlaps_forward()) has_no_form("sync.overlap both");
   const Experiment& experiment = job.spec().experiment;
   if (experiment.physics.network != NetworkSource::platform) has_no_form("physics.network profile");

@@ -207,6 +207,12 @@ void visit_figures(J& journal, Visitor&& figure) {
   figure("dropped_samples", journal.dropped_samples);
 }
 
+/// The same for the figures of jobs with several servers that decide by the order or the times of pushes.
+template <class J, class Visitor>
+void visit_server_figures(J& journal, Visitor&& figure) {
+  figure("split_samples", journal.split_samples);
+}
+
 /// The same for the figures of jobs that commit by a policy, which are in summary.json as "commits".
 template <class J, class Visitor>
 void visit_commit_figures(J& journal, Visitor&& figure) {

@@ -14,6 +14,7 @@ namespace {
 void pass(auto& wire, auto& journal) {
   wire.value(journal.keep_decisions);
   visit_figures(journal, [&](const char*, auto& figure) { wire.value(figure); });
+  visit_server_figures(journal, [&](const char*, auto& figure) { wire.value(figure); });
   visit_commit_figures(journal, [&](const char*, auto& figure) { wire.value(figure); });
   visit_membership_figures(journal, [&](const char*, auto& figure) { wire.value(figure); });
   visit_lists(journal, [&](const char*, bool, auto& records) {

@@ -95,6 +95,7 @@ Journal JournalParts::take() {
     if constexpr (is_count<decltype(figure)>) counts.push_back(figure);
   };
   visit_figures(journal_, add_count);
+  visit_server_figures(journal_, add_count);
   visit_commit_figures(journal_, add_count);
   counts_.resize(counts.size());
   number = 0;
@@ -103,6 +104,7 @@ Journal JournalParts::take() {
     number += is_count<decltype(figure)> ? 1 : 0;
   };
   visit_figures(part, take_difference);
+  visit_server_figures(part, take_difference);
   visit_commit_figures(part, take_difference);
   counts_ = std::move(counts);
   return part;

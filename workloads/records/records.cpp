@@ -75,6 +75,7 @@ void Journal::append(Journal&& other) {
   move_to_end(later, other.later);
   missed_deadlines += other.missed_deadlines;
   dropped_samples += other.dropped_samples;
+  split_samples += other.split_samples;
   // A worker that takes over the duty of the last one to record them records the same.
   counted_rounds = std::max(counted_rounds, other.counted_rounds);
   accepted_samples += other.accepted_samples;

@@ -222,6 +222,8 @@ struct Journal {
   std::int64_t accepted_samples = 0;
   std::int64_t discarded_messages = 0;  ///< where workers may depart: see Context::discarded_messages
   std::int64_t dropped_samples = 0;     ///< of pushes that the first server shard dropped
+  /// Of pushes that count at some servers, and were dropped by others. By the workers.
+  std::int64_t split_samples = 0;
 
   /// Adds figures that are computed from the records of the rank, and need much time. Not sent to other
   /// ranks.

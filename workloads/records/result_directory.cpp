@@ -80,6 +80,7 @@ void set_figures(const Summary& summary, Journal& journal) {
   journal.other_load = summary.other_load;
   journal.skipped_steps = summary.skipped_steps;
   journal.dropped_samples = summary.dropped_samples;
+  journal.split_samples = summary.split_samples.value_or(0);
   if (!summary.membership) return;
   journal.counted_rounds = summary.membership->counted_rounds;
   journal.accepted_samples = summary.membership->accepted_samples;

@@ -216,6 +216,13 @@ std::vector<ServerSummary> servers_of(const RunInfo& info, const Journal& journa
   return servers;
 }
 
+/// Several servers decide by the order or the times of pushes.
+bool may_split_pushes(const RunInfo& info) {
+  const std::string& algorithm = info.experiment.sync.algorithm;
+  return info.sharding.is_object() && info.sharding.at("bytes").size() > 1 &&
+         sync::catalog().find(algorithm).make.timing_driven;
+}
+
 /// How the model is divided over servers; none without servers.
 std::optional<ShardSizes> shards_of(const RunInfo& info) {
   if (!info.sharding.is_object()) return std::nullopt;
@@ -359,6 +366,7 @@ Summary summarise(const RunInfo& info, const Journal& journal, Seconds makespan)
                   .dropped_samples = journal.dropped_samples,
                   .ensemble = info.ensemble};
   if (samples.applied) summary.applied_throughput = rate(*samples.applied);
+  if (may_split_pushes(info)) summary.split_samples = journal.split_samples;
   // Other jobs only record warnings.
   if (info.experiment.transience.may_depart() && !journal.membership.empty()) {
     summary.membership = membership_of(info, journal, samples);

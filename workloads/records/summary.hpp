@@ -299,6 +299,8 @@ struct Summary {
   Seconds cpu_wait{};
   double other_load = 0;
   std::int64_t skipped_steps = 0, dropped_samples = 0;
+  /// Of jobs with several servers that decide by the order or the times of pushes.
+  std::optional<std::int64_t> split_samples{};
   std::optional<MembershipSummary> membership{};
   std::optional<TimeShares> shares{};
   std::optional<ExchangeShares> exchange_shares{};

@@ -287,6 +287,7 @@ struct Fields<Summary> {
            "ranks", s.ranks, "servers", s.servers, "sharding", s.sharding, "evaluations", s.evaluations,
            "time_to_target", s.time_to_target);
     visit_figures(s, field);
+    visit_server_figures(s, [&](const char* key, auto& figure) { field(key, figure, Key::optional); });
     field("membership", s.membership, Key::optional);
     fields(field, "shares", s.shares, "exchange_shares", s.exchange_shares, "staleness", s.staleness,
            "local_steps", s.local_steps, "phase_order", s.phase_order);

@@ -26,6 +26,7 @@ Journal random_journal(unsigned seed) {
   journal.missed_deadlines = number();
   journal.dropped_samples = number();
   journal.skipped_steps = number();
+  journal.split_samples = number();
   journal.cpu_wait = time();
   journal.other_load = 0.25;
   for (auto i = random() % 20U; i > 0; --i) {
@@ -54,6 +55,7 @@ void expect_equal(const Journal& expected, const Journal& found) {
   EXPECT_EQ(expected.missed_deadlines, found.missed_deadlines);
   EXPECT_EQ(expected.dropped_samples, found.dropped_samples);
   EXPECT_EQ(expected.skipped_steps, found.skipped_steps);
+  EXPECT_EQ(expected.split_samples, found.split_samples);
   EXPECT_EQ(expected.cpu_wait, found.cpu_wait);
   EXPECT_EQ(expected.other_load, found.other_load);
   ASSERT_EQ(expected.steps.size(), found.steps.size());

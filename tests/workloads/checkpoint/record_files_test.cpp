@@ -41,6 +41,7 @@ void record_more(Journal& journal, Rng& rng) {
   journal.skipped_steps += static_cast<std::int64_t>(rng.below(2));
   journal.failed_commits += static_cast<std::int64_t>(rng.below(2));
   journal.dropped_samples += static_cast<std::int64_t>(rng.below(9));
+  journal.split_samples += static_cast<std::int64_t>(rng.below(9));
 }
 
 /// Every list of a journal as text.
@@ -55,6 +56,7 @@ void expect_same(const Journal& expected, const Journal& found) {
   EXPECT_EQ(expected.skipped_steps, found.skipped_steps);
   EXPECT_EQ(expected.failed_commits, found.failed_commits);
   EXPECT_EQ(expected.dropped_samples, found.dropped_samples);
+  EXPECT_EQ(expected.split_samples, found.split_samples);
 }
 
 TEST(PartsOfAJournal, TogetherAreTheJournal) {

@@ -238,6 +238,7 @@ void add_variants(Rng& rng, Experiment& experiment) {
                                   {"workload.measured_buckets", Json::array()}};
   experiment.variants["fewer"] = {{"sync.algorithm", "local-sgd"},
                                   {"sync.options.h", 1 + rng.below(9)},
+                                  {"sync.decides", "each-server"},
                                   {"optimizer.update_at", "server"}};
 }
 
@@ -255,6 +256,11 @@ Experiment random_experiment(std::uint64_t seed, const std::string& platform) {
     experiment.sync.options["h"] = static_cast<std::int64_t>(1 + rng.below(9));
     experiment.sync.options["weights"] = std::string(rng.below(2) == 0 ? "samples" : "uniform");
   }
+  if (experiment.sync.decides == PushOrder::first_server) {
+    experiment.sync.algorithm = "asp";
+    experiment.sync.options.clear();
+    experiment.sync.exchange = ExchangeUnit::whole;
+  }
   if (experiment.sync.overlap == OverlapMode::both) experiment.sync.overlap = OverlapMode::none;
   if (rng.below(2) == 0) {
     experiment.sync.compression = "top-k";
@@ -268,7 +274,7 @@ Experiment random_experiment(std::uint64_t seed, const std::string& platform) {
   if (experiment.physics.ensemble < 4) experiment.physics.ensemble = 0;
   experiment.stop.rounds = 1;
   make_optimizer_sensible(experiment.optimizer);
-  if (experiment.sync.algorithm == "local-sgd") experiment.optimizer.update_at = UpdateSide::server;
+  if (experiment.sync.algorithm != "bsp") experiment.optimizer.update_at = UpdateSide::server;
   if (experiment.run.devices == DeviceSpeed::native)
     experiment.run.slowdown_probability = 0.0;
   else

@@ -13,8 +13,8 @@
 #include "workloads/experiment/lifetime_file.hpp"
 #include "workloads/experiment/overrides.hpp"
 #include "workloads/experiment/presets.hpp"
-#include "workloads/experiment/tensor_list.hpp"
 #include "workloads/experiment/resolved_experiment.hpp"
+#include "workloads/experiment/tensor_list.hpp"
 #include "workloads/experiment/yaml.hpp"
 #include "workloads/job/check/catalogues.hpp"
 #include "workloads/job/check/experiment_check.hpp"
@@ -361,7 +361,7 @@ Experiment apply_variant(const Experiment& experiment, const std::string& varian
 void resolve_placement(Experiment& experiment, const platforms::Description& platform, const Locate& locate) {
   place_roles(experiment, platform, locate,
               [&locate](const Experiment& placed, const ResolvedExperiment& chosen) {
-                check_limits(limits_of_workers(), {placed, chosen}, locate);
+                check_limits(limits_of_placement(), {placed, chosen}, locate);
               });
 }
 

@@ -153,7 +153,7 @@ const std::vector<LimitGroup>& limit_groups() {
   static const std::vector<LimitGroup> all = {{"Training", limits_of_training},
                                               {"Data", limits_of_data},
                                               {"Machines, commits and recovery", limits_of_machines},
-                                              {"Numbers of workers", limits_of_workers},
+                                              {"Numbers of workers and servers", limits_of_placement},
                                               {"Several jobs", limits_of_company},
                                               {"Jobs that share their caches", limits_of_shared_caches}};
   return all;

@@ -73,7 +73,7 @@ const std::vector<Limit>& limits_of_training();
 const std::vector<Limit>& limits_of_data();
 const std::vector<Limit>& limits_of_machines();
 /// Limits of an experiment whose hosts are known.
-const std::vector<Limit>& limits_of_workers();
+const std::vector<Limit>& limits_of_placement();
 /// Limits of one of several jobs in one experiment, and of jobs that share their caches.
 const std::vector<Limit>& limits_of_company();
 const std::vector<Limit>& limits_of_shared_caches();

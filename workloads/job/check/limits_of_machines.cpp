@@ -155,12 +155,18 @@ std::vector<Limit> of_policies() {
 std::vector<Limit> of_departures_in_place() {
   return {
       {Kind::unsupported,
-       may_depart + ", and a server whose workers come and go answers each with the whole model",
+       may_depart +
+           ", and a server whose workers come and go decides about what has reached it, and answers with the "
+           "whole model",
        {{"sync.pull", "pushed", departs + "sync.pull=requested",
          [](All all) { return in_place_over_server(all) && all.experiment.sync.pull != ServerPull::pushed; }},
         {"sync.exchange", "whole", departs + "sync.exchange=by-key",
          [](All all) {
            return in_place_over_server(all) && all.experiment.sync.exchange != ExchangeUnit::whole;
+         }},
+        {"sync.decides", "each-server", departs + "sync.decides=first-server sync.algorithm=k-sync",
+         [](All all) {
+           return in_place_over_server(all) && all.experiment.sync.decides != PushOrder::each_server;
          }},
         {"sync.compress_replies", "false", departs + "sync.compress_replies=true sync.compression=top-k",
          [](All all) { return in_place_over_server(all) && all.experiment.sync.compress_replies; }},
@@ -333,8 +339,18 @@ const std::vector<Limit>& limits_of_machines() {
   return all;
 }
 
-const std::vector<Limit>& limits_of_workers() {
-  static const std::vector<Limit> all = of_fewer_workers();
+const std::vector<Limit>& limits_of_placement() {
+  static const std::vector<Limit> all = [] {
+    std::vector<Limit> limits = of_fewer_workers();
+    limits.push_back(
+        {Kind::unused,
+         "there is one server (placement.servers)",
+         {{"sync.decides", "each-server", "sync.decides=first-server sync.algorithm=k-sync", [](All all) {
+             return all.experiment.sync.decides != PushOrder::each_server &&
+                    all.experiment.placement.servers.size() < 2;
+           }}}});
+    return limits;
+  }();
   return all;
 }
 

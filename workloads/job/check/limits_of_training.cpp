@@ -37,6 +37,7 @@ bool has_no_limit(const Experiment::Stop& stop) {
 
 bool has_native_devices(All all) { return all.experiment.run.devices == DeviceSpeed::native; }
 bool exchanges_by_key(All all) { return all.experiment.sync.exchange == ExchangeUnit::by_key; }
+bool first_server_decides(All all) { return all.experiment.sync.decides == PushOrder::first_server; }
 
 bool compresses_replies(All all) { return all.experiment.sync.compress_replies; }
 bool may_err_widely(All all) {
@@ -205,6 +206,8 @@ std::vector<Limit> of_exchanges() {
          }},
         {"sync.exchange", "whole", "sync.exchange=by-key sync.over=all-reduce",
          [](All all) { return exchanges_by_key(all) && !all.is_over(Route::server); }},
+        {"sync.decides", "each-server", "sync.decides=first-server sync.over=all-reduce",
+         [](All all) { return first_server_decides(all) && !all.is_over(Route::server); }},
         {"sync.compress_replies", "false",
          "sync.compress_replies=true sync.compression=top-k sync.over=all-reduce",
          [](All all) { return compresses_replies(all) && !all.is_over(Route::server); }}}},
@@ -225,12 +228,18 @@ std::vector<Limit> of_exchanges() {
        "decide, and a compressed reply is the change of a whole model",
        {{"sync.exchange", "whole", "sync.exchange=by-key sync.algorithm=k-sync",
          [](All all) { return exchanges_by_key(all) && !works_by_key(all.chosen.algorithm.make()); }},
+        {"sync.decides", "each-server", "sync.decides=first-server sync.exchange=by-key sync.algorithm=asp",
+         [](All all) { return first_server_decides(all) && exchanges_by_key(all); }},
         {"sync.compress_replies", "false",
          "sync.compress_replies=true sync.compression=top-k sync.exchange=by-key",
          [](All all) {
            return compresses_replies(all) && all.chosen.compresses() &&
                   (exchanges_by_key(all) || all.chosen.algorithm->keeps_models);
          }}}},
+      {Kind::unused,
+       "servers of {algorithm} decide alike, whatever the order of pushes",
+       {{"sync.decides", "each-server", "sync.decides=first-server",
+         [](All all) { return first_server_decides(all) && !all.chosen.algorithm->timing_driven; }}}},
       {Kind::unused,
        "sync.exchange is by-key: the bucket of the first layers is exchanged last, so forward would wait for "
        "all",

@@ -117,6 +117,10 @@ class ExchangePlan {
   bool exchanges_by_key() const {
     return route() == sync::Route::server && sync_.exchange == ExchangeUnit::by_key;
   }
+  /// Over several servers: all decide in the order of the first one.
+  bool first_server_decides() const {
+    return route() == sync::Route::server && sync_.decides == PushOrder::first_server;
+  }
   /// By bucket, floats whose all-reduce moves as many bytes as the exchange of the bucket.
   std::vector<std::int64_t> summed_elements() const;
   /// The model's buffers, which the first worker sends to all before each forward pass whose gradient is

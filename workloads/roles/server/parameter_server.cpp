@@ -111,11 +111,13 @@ ParameterServer::ParameterServer(const Job& job, Context& context, Journal& jour
       members_(setting_of_members(job, context.rank())),
       deals_(book_of(job, context.rank())),
       recorded_(job.roster().workers().size(), job.checkpoints().commits.announced.has_replies_ahead()),
+      order_(context, plan_.first_server_decides() ? job.roster().servers() : std::span<const Rank>(),
+             job.roster().workers().size()),
       lines_(context, model_, keys_of_pushes(plan_, model_),
              {.workers = job.roster().workers(),
               .requests_pulls = plan_.requests_pulls(),
               .omits_known_models = plan_.replies_omit_known_models(),
-              .steward = steward_,
+              .hears_other = steward_.has_value() || order_.follows(),
               .answer_time = job.devices().answer_time(context.rank())},
              StatedWork(threads_of(job, context.rank()), costs_of(job, context.rank(), model_))),
       cancels_(context, job.roster().workers(), is_coordinator_ && plan_.cancels_steps()),
@@ -134,11 +136,12 @@ void ParameterServer::run() {
   leave_spares_out();
   for (int worker = 0; worker < members_.slots(); ++worker)
     if (members_.is_present(worker)) lines_.listen(worker);
-  if (steward_) lines_.listen_to_steward();
+  if (steward_) lines_.other() = protocol::receive<"membership">(context_, *steward_);
   while (!members_.is_over())
-    std::visit([this](const auto& event) { handle(event); }, lines_.next(is_paused_));
+    std::visit([this](const auto& event) { handle(event); }, order_.next(lines_, is_paused_));
   checkpointing_.commits().finish();
   cancels_.finish();
+  order_.finish();
   if (steward_) {
     lines_.finish();
     notify_steward_of_end();
@@ -165,6 +168,7 @@ void ParameterServer::handle(const WorkerLines::Reported& event) {
 
 /// As the policy sees it.
 sync::Push ParameterServer::event_of(int worker, const protocol::Push& push, bool is_withdrawn) const {
+  const auto& decided = order_.decided();
   return {.now = now_of_policy(),
           .worker = worker,
           .version = progress_.version_of_policy(push.version),
@@ -172,7 +176,7 @@ sync::Push ParameterServer::event_of(int worker, const protocol::Push& push, boo
           .local_steps = push.local_steps,
           .duration = push.duration,
           .loss = push.loss,
-          .done = progress_.fraction_done(context_.now()),
+          .done = decided ? decided->done : progress_.fraction_done(context_.now()),
           .rate = plan_.optimizer_setting().schedule.factor({progress_.rounds()}),
           .cancelled = is_withdrawn};
 }
@@ -216,6 +220,7 @@ void ParameterServer::decide_about_key(const sync::ServerEvent& event) {
 
 /// The policy of the job decides on the event, which is recorded, as a replay does it.
 void ParameterServer::decide(const sync::ServerEvent& event) {
+  order_.announce(event);
   const sync::ServerDecisions decisions = sync::decide(*policies_.back(), event);
   EventLog& events = checkpointing_.events();
   if (journal_.keep_decisions || events.keeps()) {

@@ -22,6 +22,7 @@
 #include "workloads/roles/server/recorded_commits.hpp"
 #include "workloads/roles/server/server_checkpointing.hpp"
 #include "workloads/roles/server/server_members.hpp"
+#include "workloads/roles/server/server_order.hpp"
 #include "workloads/roles/server/server_progress.hpp"
 #include "workloads/roles/server/server_updates.hpp"
 #include "workloads/roles/server/step_cancels.hpp"
@@ -41,7 +42,7 @@ class ParameterServer {
   void handle(const WorkerLines::Reported& event);
   void handle(const WorkerLines::Left& event) { leave(event.worker); }
   void handle(const WorkerLines::OfJoin& event) { advance_join(event.worker, event.last); }
-  void handle(const WorkerLines::OfSteward& event);
+  void handle(const WorkerLines::OfOther& event);
   void on_push(int worker, const protocol::Push& push, bool is_withdrawn);
   sync::Push event_of(int worker, const protocol::Push& push, bool is_withdrawn) const;
   void decide_about_key(const sync::ServerEvent& event);
@@ -53,8 +54,11 @@ class ParameterServer {
   protocol::Reply note_of_reply(const sync::Reply& decision) const;
   void log_restored(const std::string& event);
   bool is_last_key() const { return lines_.inbox().is_last_key(key_); }
-  /// The time as the policy counts it.
-  Seconds now_of_policy() const { return progress_.time_of_policy(context_.now()); }
+  /// The time as the policy counts it: that of the first server, where that decides.
+  Seconds now_of_policy() const {
+    const auto& decided = order_.decided();
+    return decided ? decided->now : progress_.time_of_policy(context_.now());
+  }
 
   // ---- States and commits ----
   void resume(const Job& job);
@@ -96,6 +100,7 @@ class ParameterServer {
   ServerMembers members_;
   DealBook deals_;
   RecordedCommits recorded_;
+  ServerOrder order_;
   WorkerLines lines_;
   StepCancels cancels_;
   ServerUpdates updates_;

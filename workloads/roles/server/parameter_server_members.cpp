@@ -9,7 +9,8 @@
 
 namespace tandem {
 
-void ParameterServer::handle(const WorkerLines::OfSteward& event) {
+/// Of the steward.
+void ParameterServer::handle(const WorkerLines::OfOther& event) {
   const Note& note = event.note;
   if (const auto departed = protocol::as<protocol::Departed>(note)) {
     on_departed(departed->worker);
@@ -21,7 +22,7 @@ void ParameterServer::handle(const WorkerLines::OfSteward& event) {
     protocol::unpack<protocol::End>(note);
     return members_.end_joins();
   }
-  lines_.listen_to_steward();
+  lines_.other() = protocol::receive<"membership">(context_, *steward_);
 }
 
 /// The worker's machine is gone. A push that has arrived as a whole still counts (recovery.on_loss: keep).

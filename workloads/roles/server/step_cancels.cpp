@@ -1,14 +1,12 @@
 #include "workloads/roles/server/step_cancels.hpp"
 
-#include <utility>
-
 #include "workloads/protocol.hpp"
 
 namespace tandem {
 
 StepCancels::StepCancels(Context& context, std::span<const Rank> workers, bool is_used) : context_(context) {
   if (!is_used) return;
-  for (const Rank rank : workers) lines_.push_back({.rank = rank});
+  for (const Rank rank : workers) lines_.push_back({.rank = rank, .sends = OpenSends(context)});
 }
 
 /// A worker learns of it when it looks, so the server does not wait for the last one.
@@ -16,14 +14,7 @@ void StepCancels::cancel(int worker, int version) {
   if (lines_.empty() || version == line(worker).version) return;
   Line& to = line(worker);
   to.version = version;
-  std::vector<Pending> open;
-  for (Pending& send : to.sends)
-    if (context_.is_done(send))
-      context_.wait(send);
-    else
-      open.push_back(std::move(send));
-  to.sends = std::move(open);
-  to.sends.push_back(protocol::send<"cancels">(context_, to.rank, protocol::Cancel{.version = version}));
+  to.sends.add(protocol::send<"cancels">(context_, to.rank, protocol::Cancel{.version = version}));
 }
 
 void StepCancels::forget(int worker) {
@@ -31,10 +22,7 @@ void StepCancels::forget(int worker) {
 }
 
 void StepCancels::finish() {
-  for (Line& each : lines_) {
-    context_.wait_all(each.sends);
-    each.sends.clear();
-  }
+  for (Line& each : lines_) each.sends.finish();
 }
 
 }  // namespace tandem

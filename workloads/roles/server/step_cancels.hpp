@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "workloads/context.hpp"
+#include "workloads/roles/server/open_sends.hpp"
 
 namespace tandem {
 
@@ -19,14 +20,14 @@ class StepCancels {
   void cancel(int worker, int version);
   /// The worker is gone. Another one may come to its slot.
   void forget(int worker);
-  /// Waits until all notes have been sent. They need no receive for that.
+  /// Waits until all notes have been sent.
   void finish();
 
  private:
   struct Line {
     Rank rank;
-    int version = -1;                 ///< on which its steps were stopped last
-    std::vector<Pending> sends = {};  ///< that have not ended, or were not looked at since
+    int version = -1;  ///< on which its steps were stopped last
+    OpenSends sends;
   };
   Line& line(int worker) { return lines_.at(static_cast<std::size_t>(worker)); }
 

@@ -30,7 +30,7 @@ WorkerLines::WorkerLines(Context& context, ServerModel& model, std::vector<Shard
       lines_(setting.workers.size()),
       work_(std::move(work)) {
   const std::size_t of_workers = (setting.requests_pulls ? 2 : 1) * setting.workers.size();
-  awaited_.resize(of_workers + work_.threads() + (setting.steward ? 1 : 0));
+  awaited_.resize(of_workers + work_.threads() + (setting.hears_other ? 1 : 0));
   work_.set_pendings(std::span(awaited_).subspan(of_workers, work_.threads()));
   for (std::size_t worker = 0; worker < lines_.size(); ++worker) {
     lines_[worker].rank = setting.workers[worker];
@@ -38,13 +38,13 @@ WorkerLines::WorkerLines(Context& context, ServerModel& model, std::vector<Shard
   }
 }
 
-WorkerLines::Event WorkerLines::next(bool only_steward) {
-  if (only_steward) return OfSteward{context_.wait(awaited_[steward_entry()]).note};
+WorkerLines::Event WorkerLines::next(bool only_other) {
+  if (only_other) return OfOther{context_.wait(other()).note};
   const std::size_t of_workers = (setting_.requests_pulls ? 2 : 1) * lines_.size();
   while (true) {
     if (const auto ready = work_.take_push()) return *ready;
     const Completion arrived = context_.wait_any(awaited_);
-    if (setting_.steward && arrived.index == steward_entry()) return OfSteward{arrived.note};
+    if (setting_.hears_other && arrived.index + 1 == awaited_.size()) return OfOther{arrived.note};
     if (arrived.index >= of_workers) {
       if (const auto replied = work_.end(context_, arrived.index - of_workers)) send_worked_on(*replied);
       continue;
@@ -61,10 +61,6 @@ WorkerLines::Event WorkerLines::next(bool only_steward) {
       event = on_note(worker, arrived.note);
     if (event) return *event;
   }
-}
-
-void WorkerLines::listen_to_steward() {
-  awaited_[steward_entry()] = protocol::receive<"membership">(context_, *setting_.steward);
 }
 
 void WorkerLines::listen(int worker) {

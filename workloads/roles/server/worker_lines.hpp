@@ -1,6 +1,6 @@
-// The messages between a parameter server and its workers, and the notes of the steward: posts receives,
-// sends replies piece by piece, and waits. Its pure parts decide when a push is complete and which piece is
-// sent.
+// The messages between a parameter server and its workers: posts receives, sends replies piece by piece, and
+// waits, also for the next note of another rank. Its pure parts decide when a push is complete and which
+// piece is sent.
 #pragma once
 
 #include <cstddef>
@@ -25,10 +25,10 @@ class WorkerLines {
  public:
   struct Setting {
     std::span<const Rank> workers = {};
-    bool requests_pulls = false;       ///< workers ask for replies
-    bool omits_known_models = false;   ///< see ExchangePlan::replies_omit_known_models
-    std::optional<Rank> steward = {};  ///< who says which workers depart and join; none: all stay
-    Seconds answer_time{};             ///< of a report
+    bool requests_pulls = false;      ///< workers ask for replies
+    bool omits_known_models = false;  ///< see ExchangePlan::replies_omit_known_models
+    bool hears_other = false;         ///< a rank that is no worker sends notes, too; see other()
+    Seconds answer_time{};            ///< of a report
   };
   /// `context` and `model` must outlive it. `keys`: that workers push one after the other. `work`: on pushes
   /// before these are events, and on replies before these are sent.
@@ -53,16 +53,17 @@ class WorkerLines {
     int worker;
     Completion last;
   };
-  struct OfSteward {
+  /// The receive of other() has ended.
+  struct OfOther {
     Note note;
   };
-  using Event = std::variant<Pushed, Reported, Left, OfJoin, OfSteward>;
+  using Event = std::variant<Pushed, Reported, Left, OfJoin, OfOther>;
   /// Waits for the next event. Meanwhile it receives the pieces of pushes, and sends pieces that workers ask
-  /// for. `only_steward`: ignores workers until the steward's next note.
-  Event next(bool only_steward);
+  /// for. `only_other`: ignores workers until the next note of other().
+  Event next(bool only_other);
 
-  /// Expects the steward's next note.
-  void listen_to_steward();
+  /// The receive of the next note of a rank that is no worker, or empty. Pre: Setting::hears_other.
+  Pending& other() { return awaited_.back(); }
   /// Expects a push of the worker's next key.
   void listen(int worker);
   /// Returns the key of the push that is answered.
@@ -113,7 +114,6 @@ class WorkerLines {
   Line& line(int worker) { return lines_.at(static_cast<std::size_t>(worker)); }
   Pending& next_of(int worker) { return awaited_.at(static_cast<std::size_t>(worker)); }
   Pending& request_of(int worker) { return awaited_.at(lines_.size() + static_cast<std::size_t>(worker)); }
-  std::size_t steward_entry() const { return awaited_.size() - 1; }
   void listen_for_note(int worker);
   void listen_for_request(int worker);
   std::optional<Event> on_note(int worker, const Note& note);
@@ -130,7 +130,7 @@ class WorkerLines {
   std::vector<Line> lines_;  ///< by worker
   StatedWork work_;
   /// The operations for which the lines wait: by worker, its next note, or a piece that its push still
-  /// lacks; then by worker, its next request; then the work of each thread; then the steward's next note.
+  /// lacks; then by worker, its next request; then the work of each thread; then other().
   std::vector<Pending> awaited_;
 };
 

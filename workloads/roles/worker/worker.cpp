@@ -390,6 +390,7 @@ void Worker::finish_exchange(sync::Payload payload) {
   if (payload == sync::Payload::change) replica_.mark();
   record_.bytes_sent += result.bytes_sent;
   record_.bytes_received += result.bytes_received;
+  if (result.is_split) journal_.split_samples += push_so_far().samples;
   TANDEM_CHECK(result.batch == 0 || plan_.varies_batch(), result.batch);
   if (result.local_steps > 0) grant(result.local_steps);
   ends_.now = ends_.by_exchange = result.stop;

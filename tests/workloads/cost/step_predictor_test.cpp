@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
 #include "policies/vocabulary/check.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -38,16 +39,14 @@ FittedForm with_layers() {
 }
 
 json file_of(const FittedForm& form) {
-  return {{"predictor", "speed"},
-          {"counts_batch", true},
-          {"features", {"matrix_flops"}},
-          {"devices",
-           {{{"device", "t4"},
-             {"precision", "fp32"},
-             {"batch", {1.0, 8.0}},
-             {"seen", {{{"feature", "matrix_flops"}, {"least", 1.0}, {"most", 1e12}}}},
-             {"form", write_fields(form)},
-             {"folds", {{{"group", "net"}, {"log_ratios", {0.0}}, {"form", write_fields(form)}}}}}}}};
+  json device = {
+      {"device", "t4"}, {"precision", "fp32"}, {"batch", {1.0, 8.0}}, {"form", write_fields(form)}};
+  device["seen"].push_back(json{{"feature", "matrix_flops"}, {"least", 1.0}, {"most", 1e12}});
+  device["folds"].push_back(write_fields(estimates::FoldOfGroup{"net", form, {0.0}}));
+  json document = {{"predictor", "speed"}, {"counts_batch", true}};
+  document["features"].push_back("matrix_flops");
+  document["devices"].push_back(std::move(device));
+  return document;
 }
 
 double predicted(const FittedForm& form, const ModelFeatures& model) {

@@ -538,7 +538,8 @@ void add_fit_predictor(CLI::App& command, const std::string& subject, const std:
   fit->footer(
       "The forms of `tandem list predictor` are fitted to the medians of rows with equal features, by "
       "relative\n"
-      "errors. Scales and the choice of a form belong to each fit without a group. Optional columns: run "
+      "errors. Scales, settings and the choice of a form belong to each fit without a group. Optional "
+      "columns: run "
       "(which\n"
       "readings share a machine and hour), batch, precision. For new families of networks, or other "
       "devices,\n"

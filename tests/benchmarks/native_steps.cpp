@@ -113,7 +113,7 @@ void measure(const Options& options) {
       for (const std::string& model : options.models) {
         const auto times = step_times(model, threads, options.steps, *dataset);
         for (const double time_s : times)
-          table << fmt::format("{},{},fp32,{}-threads,{},{:.6g}\n", model, options.batch, threads, pass,
+          table << fmt::format("{},{},fp32,threads-{},{},{:.6g}\n", model, options.batch, threads, pass,
                                time_s);
         table.flush();
         fmt::print("pass {}, {} of libtorch, {}: {:.3g} ms\n", pass, threads == 1 ? "1 thread" : "2 threads",

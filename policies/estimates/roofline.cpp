@@ -100,7 +100,7 @@ FormResult fit_roofline(const Points& points) {
   FittedForm form = empty_form("roofline", points);
   const RooflineFit found = search(points);
   const double flop_s = found.coefficients[0];
-  form.layer_times = {
+  form.layer_times = LayerTimes{
       .flop_s = flop_s, .byte_s = found.flops_per_byte * flop_s, .launch_s = found.coefficients[1]};
   form.terms = {{std::vector<int>(form.least.size(), 0), found.coefficients[2]}};
   form.condition = condition_of_used(found.rows, found.coefficients, std::vector<double>(points.size(), 1.0));

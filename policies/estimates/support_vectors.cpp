@@ -8,7 +8,6 @@
 #include <limits>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <utility>
 
@@ -63,8 +62,7 @@ class SupportVectors {
   }
 
   void fit(const SvrSetting& setting) {
-    // Of libsvm's search, in logarithms of times. A tenth of it takes three times as long and predicts no
-    // better.
+    // Of libsvm's search, in logarithms of times. A fifth of it takes longer and predicts no better.
     constexpr double stop = 5e-3;
     constexpr double cache_mb = 1.0;
     rows_.clear();

@@ -116,7 +116,7 @@ void choose_features(const CsvTable& table, const StepsTableOptions& options, St
         std::ranges::all_of(found.features, [](const auto& name) { return name == batch_column; });
     if (found.are_of_models) {
       found.features = options.usual;
-      found.has_layers = true;
+      found.has_layers = options.are_of_steps;
       std::erase(found.features, batch_column);
     }
   }

@@ -17,6 +17,7 @@ struct StepsTableOptions {
   std::string device;              ///< column; empty: all rows are of one device
   std::string features;            ///< names, separated by commas; empty: the usual ones that the table has
   std::vector<std::string> usual;  ///< columns, as `tandem show MODEL --json` names them
+  bool are_of_steps = true;        ///< layers explain the times
 };
 
 /// The rows of one device.

@@ -93,7 +93,7 @@ double seconds_of(const LayerTimes& times, const std::vector<LayerDemand>& layer
 FormResult fit_roofline(const Points& points) {
   constexpr std::size_t numbers = 4;
   if (std::ranges::any_of(points, [](const FormPoint& point) { return point.input.layers.empty(); }))
-    return {std::nullopt, "layers that the table does not name by a column model"};
+    return {std::nullopt, "layers that are not known"};
   if (points.size() <= numbers)
     return {std::nullopt,
             std::to_string(points.size()) + " points for " + std::to_string(numbers) + " coefficients"};

@@ -133,7 +133,7 @@ TEST_F(FitPredictor, KnowsTheFeaturesOfModels) {
   const json of_flops =
       fit("speed models.csv --target step_time --group model --features matrix_flops,launches");
   EXPECT_EQ(of_flops.at("features"), json({"matrix_flops", "launches"}));
-  EXPECT_THAT(of_flops.dump(), HasSubstr("layers that the table does not name")) << "flops say all there is";
+  EXPECT_THAT(of_flops.dump(), HasSubstr("layers that are not known")) << "flops say all there is";
 }
 
 /// Loading adds microseconds.

@@ -76,7 +76,7 @@ TEST(Roofline, NeedsLayersAndPoints) {
   std::vector<FormPoint> points = made_points(4);
   EXPECT_EQ(fit_roofline(points).reason, "4 points for 4 coefficients");
   points.push_back({{{1.0}}, 1.0, "without"});
-  EXPECT_EQ(fit_roofline(points).reason, "layers that the table does not name by a column model");
+  EXPECT_EQ(fit_roofline(points).reason, "layers that are not known");
 }
 
 }  // namespace TANDEM_FILE

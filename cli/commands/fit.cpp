@@ -539,6 +539,7 @@ void add_fit_predictor(CLI::App& command, const std::string& subject, const std:
   const auto options = std::make_shared<PredictorFitOptions>();
   options->subject = subject;
   options->table.usual = std::move(usual);
+  options->table.are_of_steps = subject == "speed";
   fit->add_option("TABLE", options->table.file, "Table of measured times with features (.csv with a header)")
       ->required();
   fit->add_option("--target", options->table.target,
@@ -549,9 +550,11 @@ void add_fit_predictor(CLI::App& command, const std::string& subject, const std:
                   "Column of the networks: each group is predicted by a fit without it")
       ->required();
   fit->add_option("--device", options->table.device, "Column of the devices, each of which has its own fit");
-  fit->add_option("--features", options->table.features,
-                  fmt::format("Columns, separated by commas [of {}, those that the table has]",
-                              fmt::join(options->table.usual, ", ")));
+  fit->add_option(
+      "--features", options->table.features,
+      fmt::format("Columns, or features of the models in the column model, separated by commas [of {}, "
+                  "those that the table has]",
+                  fmt::join(options->table.usual, ", ")));
   fit->add_option("--ask", options->asked,
                   "Table with the same columns of features, and of devices, whose times are predicted");
   fit->add_option("--out", options->out, "Write the predictor to this file (.json)");
@@ -563,7 +566,8 @@ void add_fit_predictor(CLI::App& command, const std::string& subject, const std:
   fit->footer(
       "The forms of `tandem list predictor` are fitted to the medians of rows with equal features, by "
       "relative\n"
-      "errors. Scales and the choice of a form belong to each fit without a group. Optional columns: run "
+      "errors. Scales, settings and the choice of a form belong to each fit without a group. Optional "
+      "columns: run "
       "(which\n"
       "readings share a machine and hour), batch, precision. For new families of networks, or other "
       "devices,\n"

@@ -47,7 +47,7 @@ std::string refusal_of(const AskedRow& row, const StepsTable& table, const Evalu
   }
   if (std::string unknown = unknown_setting(row, table.devices.at(row.device)); !unknown.empty())
     return unknown;
-  return outside_text(table.features, known->second.predictor, row.features);
+  return outside_text(table.features, known->second.predictor, row.input.features);
 }
 
 /// Prints the times, and returns them as a document.
@@ -59,7 +59,7 @@ json answer(const PredictorFitOptions& options, const StepsTable& table, const E
       print_warning(row.place + ": no time, because " + refusal);
       answered["refused"] = refusal;
     } else {
-      const auto time = evaluations.at(row.device).predictor.predict(row.features, options.confidence);
+      const auto time = evaluations.at(row.device).predictor.predict(row.input, options.confidence);
       fmt::print("{}: {} ({} to {})\n", row.place, with_unit(time.value, Unit::seconds),
                  with_unit(time.lower, Unit::seconds, time.value),
                  with_unit(time.upper, Unit::seconds, time.value));

@@ -35,7 +35,7 @@ std::string score_text(const FormScore& score) {
 
 std::size_t groups_of(const DeviceReadings& rows) {
   std::set<std::string> groups;
-  for (const auto& reading : rows.readings) groups.insert(reading.group);
+  for (const auto& reading : rows.readings) groups.insert(reading.point.group);
   return groups.size();
 }
 

@@ -51,8 +51,8 @@ std::vector<std::string> words_of(const std::string& text) {
 /// Where features come from.
 class FeatureSource {
  public:
-  FeatureSource(std::vector<std::string> features, bool are_of_models)
-      : features_(std::move(features)), are_of_models_(are_of_models) {}
+  explicit FeatureSource(const StepsTable& table)
+      : features_(table.features), are_of_models_(table.are_of_models), has_layers_(table.has_layers) {}
 
   void expect_in(const CsvTable& table) const {
     if (are_of_models_) table.expect(model_column);
@@ -60,14 +60,15 @@ class FeatureSource {
       if (!are_of_models_) table.expect(feature);
   }
   /// Of the current row.
-  std::vector<double> values(const CsvTable& table) {
-    std::vector<double> found;
+  estimates::FormInput input(const CsvTable& table) {
+    estimates::FormInput found;
     if (are_of_models_) {
       const double batch = table.positive_or(batch_column, 1.0);
       const ModelFeatures& model = model_of(table);
-      for (const std::string& feature : features_) found.push_back(value_of(feature, model, batch));
+      for (const std::string& feature : features_) found.features.push_back(value_of(feature, model, batch));
+      if (has_layers_) found.layers = layers_of(model, batch);
     } else {
-      for (const std::string& feature : features_) found.push_back(number_of(table, feature));
+      for (const std::string& feature : features_) found.features.push_back(number_of(table, feature));
     }
     return found;
   }
@@ -94,7 +95,7 @@ class FeatureSource {
   }
 
   std::vector<std::string> features_;
-  bool are_of_models_;
+  bool are_of_models_, has_layers_;
   std::map<std::string, ModelFeatures> models_;
 };
 
@@ -102,6 +103,10 @@ class FeatureSource {
 void choose_features(const CsvTable& table, const StepsTableOptions& options, StepsTable& found) {
   if (!options.features.empty()) {
     found.features = words_of(options.features);
+    found.are_of_models =
+        table.has(model_column) && std::ranges::all_of(found.features, [&](const auto& name) {
+          return !table.has(name) && std::ranges::count(options.usual, name) > 0;
+        });
   } else {
     for (const std::string& usual : options.usual)
       if (table.has(usual) && usual != options.target) found.features.push_back(usual);
@@ -111,6 +116,7 @@ void choose_features(const CsvTable& table, const StepsTableOptions& options, St
         std::ranges::all_of(found.features, [](const auto& name) { return name == batch_column; });
     if (found.are_of_models) {
       found.features = options.usual;
+      found.has_layers = options.are_of_steps;
       std::erase(found.features, batch_column);
     }
   }
@@ -134,7 +140,7 @@ class Reader {
     table_.expect(options.group);
     if (!options.device.empty()) table_.expect(options.device);
     choose_features(table_, options, found_);
-    source_.emplace(found_.features, found_.are_of_models);
+    source_.emplace(found_);
     source_->expect_in(table_);
     batch_may_differ_ = found_.are_of_models || std::ranges::count(found_.features, batch_column) > 0;
   }
@@ -162,8 +168,9 @@ class Reader {
   void add_row() {
     if (first_place_.empty()) first_place_ = table_.place();
     const std::string device = options_.device.empty() ? "" : name_in(table_, options_.device);
-    estimates::Reading reading{{{}, time()}, name_in(table_, options_.group), table_.text(run_column)};
-    reading.point.features = source_->values(table_);
+    const double time_s = time();
+    const std::string group = name_in(table_, options_.group);
+    estimates::Reading reading{{source_->input(table_), time_s, group}, table_.text(run_column)};
     const bool is_first = !found_.devices.contains(device);
     DeviceReadings& rows = found_.devices[device];
     if (is_first) {
@@ -196,7 +203,7 @@ class Reader {
     for (std::size_t i = found_.features.size(); i-- > 0;) {
       std::set<double> values;
       for (const auto& [device, rows] : found_.devices)
-        for (const auto& reading : rows.readings) values.insert(reading.point.features[i]);
+        for (const auto& reading : rows.readings) values.insert(reading.point.input.features[i]);
       if (values.size() > 1) continue;
       const std::string same = fmt::format("'{}' is {:g} in all rows", found_.features[i], *values.begin());
       if (!options_.features.empty())
@@ -206,7 +213,8 @@ class Reader {
       found_.features.erase(found_.features.begin() + static_cast<std::ptrdiff_t>(i));
       for (auto& [device, rows] : found_.devices)
         for (auto& reading : rows.readings)
-          reading.point.features.erase(reading.point.features.begin() + static_cast<std::ptrdiff_t>(i));
+          reading.point.input.features.erase(reading.point.input.features.begin() +
+                                             static_cast<std::ptrdiff_t>(i));
     }
     if (found_.features.empty())
       throw ConfigError(first_place_ +
@@ -216,7 +224,7 @@ class Reader {
   void check_groups(const std::string& device, const DeviceReadings& rows) const {
     constexpr std::size_t least = 3;
     std::set<std::string> groups;
-    for (const auto& reading : rows.readings) groups.insert(reading.group);
+    for (const auto& reading : rows.readings) groups.insert(reading.point.group);
     if (groups.size() >= least) return;
     throw ConfigError(
         fmt::format("{}: {}: expected at least three groups{} (each is predicted without it), found {}: {}",
@@ -249,7 +257,7 @@ StepsTable read_steps_table(const StepsTableOptions& options) { return Reader(op
 std::vector<AskedRow> read_asked_rows(const std::string& file, const StepsTable& of,
                                       const std::string& device) {
   CsvTable table(file, what);
-  FeatureSource source(of.features, of.are_of_models);
+  FeatureSource source(of);
   source.expect_in(table);
   if (!device.empty()) table.expect(device);
   std::vector<AskedRow> rows;
@@ -259,7 +267,7 @@ std::vector<AskedRow> read_asked_rows(const std::string& file, const StepsTable&
     if (!device.empty()) row.device = name_in(table, device);
     row.precision = table.text(precision_column);
     if (table.is_given(batch_column)) row.batch = table.positive(batch_column);
-    row.features = source.values(table);
+    row.input = source.input(table);
   }
   return rows;
 }

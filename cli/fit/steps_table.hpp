@@ -15,8 +15,9 @@ struct StepsTableOptions {
   std::string target;              ///< column of times (s, or with a unit), or of rates: see is_rate()
   std::string group;               ///< column: what is predicted without having been seen
   std::string device;              ///< column; empty: all rows are of one device
-  std::string features;            ///< columns, separated by commas; empty: the usual ones that the table has
+  std::string features;            ///< names, separated by commas; empty: the usual ones that the table has
   std::vector<std::string> usual;  ///< columns, as `tandem show MODEL --json` names them
+  bool are_of_steps = true;        ///< layers explain the times
 };
 
 /// The rows of one device.
@@ -29,6 +30,7 @@ struct DeviceReadings {
 struct StepsTable {
   std::vector<std::string> features;
   bool are_of_models = false;  ///< computed from the column `model`: the table has no columns of features
+  bool has_layers = false;     ///< computed, too
   std::map<std::string, DeviceReadings> devices;  ///< by name; of a table without devices: ""
   std::vector<std::string> notes;                 ///< where features come from, and which were left out
 };
@@ -43,14 +45,15 @@ struct AskedRow {
   std::string device;
   std::string precision;        ///< of the column `precision`; empty: not stated
   std::optional<double> batch;  ///< of the column `batch`; none: not stated
-  std::vector<double> features;
+  estimates::FormInput input;
 };
 
 /// The column `run`, if there is one, tells runs of one group apart. Without columns of features they are
 /// those of the models of the catalogue in the column `model`, for their usual images, with flops and bytes
-/// times the column `batch` if there is one. Errors: ConfigError with file and line for missing columns;
-/// times that are not above 0; features that are missing, not finite or the same in all rows; a device with
-/// fewer than three groups, with two precisions, or with several batches where `batch` is not a feature.
+/// times the column `batch` if there is one; the layers of these models are known, too, unless `features`
+/// names some. Errors: ConfigError with file and line for missing columns; times that are not above 0;
+/// features that are missing, not finite or the same in all rows; a device with fewer than three groups, with
+/// two precisions, or with several batches where `batch` is not a feature.
 StepsTable read_steps_table(const StepsTableOptions& options);
 
 /// Rows with the features of the table; `device`: a column, or empty. Errors: ConfigError as above.

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <limits>
 #include <utility>
 
+#include "policies/estimates/form_parts.hpp"
 #include "policies/estimates/least_squares.hpp"
+#include "policies/estimates/roofline.hpp"
+#include "policies/estimates/support_vectors.hpp"
 #include "policies/vocabulary/check.hpp"
 
 namespace tandem::estimates {
@@ -15,26 +17,10 @@ namespace {
 using Vector = std::vector<double>;
 using Points = std::vector<FormPoint>;
 
-constexpr double share_of_least = 0.1;  ///< of the floor
-
-std::size_t features_of(const Points& points) { return points.front().features.size(); }
-
-/// Without a scale.
-FittedForm empty_form(const char* name, const Points& points) {
-  FittedForm form{.name = name, .least = Vector(features_of(points), 0.0), .span = {}, .terms = {}};
-  form.span.assign(features_of(points), 1.0);
-  form.floor = std::numeric_limits<double>::infinity();
-  for (const FormPoint& point : points) form.floor = std::min(form.floor, share_of_least * point.value);
-  return form;
-}
-
-Vector scaled(const FittedForm& form, const Vector& features) {
-  Vector found;
-  for (std::size_t i = 0; i < features.size(); ++i) {
-    const double value = form.is_logarithmic ? std::log(features[i]) : features[i];
-    found.push_back((value - form.least[i]) / form.span[i]);
-  }
-  return found;
+double squared_distance(const Vector& one, const Vector& other) {
+  double sum = 0.0;
+  for (std::size_t i = 0; i < one.size(); ++i) sum += (one[i] - other[i]) * (one[i] - other[i]);
+  return sum;
 }
 
 double product(const FormTerm& term, const Vector& scaled_features) {
@@ -42,18 +28,6 @@ double product(const FormTerm& term, const Vector& scaled_features) {
   for (std::size_t i = 0; i < term.powers.size(); ++i)
     for (int power = 0; power < term.powers[i]; ++power) value *= scaled_features[i];
   return value;
-}
-
-/// From 0 to 1 over the points.
-void scale_to(FittedForm& form, const Points& points) {
-  for (std::size_t i = 0; i < form.least.size(); ++i) {
-    Vector values;
-    for (const FormPoint& point : points)
-      values.push_back(form.is_logarithmic ? std::log(point.features[i]) : point.features[i]);
-    const auto [least, most] = std::ranges::minmax(values);
-    form.least[i] = least;
-    form.span[i] = most > least ? most - least : 1.0;
-  }
 }
 
 /// The constant, and all products of up to `degree` features.
@@ -78,7 +52,7 @@ std::pair<Matrix, Vector> system_of(const FittedForm& form, const Points& points
   Matrix rows;
   Vector values;
   for (const FormPoint& point : points) {
-    const Vector features = scaled(form, point.features);
+    const Vector features = scaled(form, point.input.features);
     const double weight = form.is_logarithmic ? 1.0 : 1.0 / point.value;
     rows.emplace_back();
     for (const FormTerm& term : form.terms) rows.back().push_back(weight * product(term, features));
@@ -105,27 +79,21 @@ FormResult fit_mean(const Points& points) {
   form.is_logarithmic = true;
   double sum = 0.0;
   for (const FormPoint& point : points) sum += std::log(point.value);
-  form.terms = {{std::vector<int>(features_of(points), 0), sum / static_cast<double>(points.size())}};
+  form.terms = {
+      {std::vector<int>(points.front().input.features.size(), 0), sum / static_cast<double>(points.size())}};
   return {std::move(form), ""};
 }
 
 FormResult fit_additive(const Points& points) {
   for (const FormPoint& point : points)
-    if (std::ranges::any_of(point.features, [](double value) { return value < 0.0; }))
+    if (std::ranges::any_of(point.input.features, [](double value) { return value < 0.0; }))
       return {std::nullopt, "features below 0"};
   FittedForm form = empty_form("additive", points);
   add_terms(form, 1);
   const auto [rows, values] = system_of(form, points);
   const Vector found = non_negative_least_squares(rows, values);
   for (std::size_t i = 0; i < found.size(); ++i) form.terms[i].coefficient = found[i];
-  // Of the terms that count: others have the coefficient 0 whatever they are.
-  Matrix counting;
-  for (const Vector& row : rows) {
-    counting.emplace_back();
-    for (std::size_t i = 0; i < found.size(); ++i)
-      if (found[i] > 0.0) counting.back().push_back(row[i]);
-  }
-  if (const auto again = least_squares(counting, values)) form.condition = again->condition;
+  form.condition = condition_of_used(rows, found, values);
   return {std::move(form), ""};
 }
 
@@ -173,7 +141,7 @@ std::vector<Vector> main_directions(const FittedForm& form, const Points& points
   Vector middle(size, 0.0);
   std::vector<Vector> values;
   for (const FormPoint& point : points) {
-    values.push_back(scaled(form, point.features));
+    values.push_back(scaled(form, point.input.features));
     for (std::size_t i = 0; i < size; ++i) middle[i] += values.back()[i] / static_cast<double>(points.size());
   }
   Matrix variation(size, Vector(size, 0.0));
@@ -197,11 +165,11 @@ std::vector<Vector> main_directions(const FittedForm& form, const Points& points
   return found;
 }
 
-/// Of few points, directions are chance.
+/// Of few groups, directions are chance.
 FormResult fit_components(const Points& points) {
-  constexpr std::size_t components = 2, least_points = 8;
-  if (features_of(points) <= components) return {std::nullopt, "no more than two features"};
-  if (points.size() < least_points) return {std::nullopt, "fewer than 8 points"};
+  constexpr std::size_t components = 2;
+  if (points.front().input.features.size() <= components) return {std::nullopt, "no more than two features"};
+  if (count_groups(points) < least_groups) return {std::nullopt, too_few_groups};
   FittedForm form = empty_form("components", points);
   scale_to(form, points);
   add_terms(form, 1);
@@ -230,9 +198,7 @@ FormResult fit_linear(const Points& points) { return fit_polynomial("linear", 1,
 FormResult fit_quadratic(const Points& points) { return fit_polynomial("quadratic", 2, points); }
 
 FormResult fit_powers(const Points& points) {
-  for (const FormPoint& point : points)
-    if (std::ranges::any_of(point.features, [](double value) { return value <= 0.0; }))
-      return {std::nullopt, "features that are not above 0"};
+  if (!are_above_zero(points)) return {std::nullopt, not_above_zero};
   FittedForm form = empty_form("powers", points);
   form.is_logarithmic = true;
   scale_to(form, points);
@@ -242,15 +208,17 @@ FormResult fit_powers(const Points& points) {
 
 }  // namespace
 
-double FittedForm::predict(const std::vector<double>& features) const {
-  TANDEM_CHECK(features.size() == least.size(), features.size(), least.size());
+double FittedForm::predict(const FormInput& input) const {
+  TANDEM_CHECK(input.features.size() == least.size(), input.features.size(), least.size());
   // A mean takes no logarithm of features that may be 0.
-  const bool is_constant = std::ranges::all_of(terms, [](const FormTerm& term) {
-    return std::ranges::all_of(term.powers, [](int power) { return power == 0; });
-  });
-  const Vector values = is_constant ? Vector(features.size(), 0.0) : scaled(*this, features);
-  double sum = 0.0;
+  const bool is_constant = centres.empty() && std::ranges::all_of(terms, [](const FormTerm& term) {
+                             return std::ranges::all_of(term.powers, [](int power) { return power == 0; });
+                           });
+  const Vector values = is_constant ? Vector(least.size(), 0.0) : scaled(*this, input.features);
+  double sum = layer_times ? seconds_of(*layer_times, input.layers) : 0.0;
   for (const FormTerm& term : terms) sum += term.coefficient * product(term, values);
+  for (const FormCentre& centre : centres)
+    sum += centre.coefficient * std::exp(-gamma * squared_distance(centre.at, values));
   return std::max(floor, is_logarithmic ? std::exp(sum) : sum);
 }
 
@@ -263,6 +231,13 @@ const Catalog<FormFit>& forms() {
         "Venkataraman et al. (2016), Ernest",
         {},
         fit_additive},
+       {"roofline",
+        "a sum over layers, each as long as its flops or its bytes take, and launches; of tables with a "
+        "column "
+        "model",
+        "Williams, Waterman, Patterson (2009), Roofline; Qi, Sparks, Talwalkar (2017), Paleo",
+        {},
+        fit_roofline},
        {"components",
         "least squares of the two principal components of three or more features",
         "",
@@ -270,7 +245,12 @@ const Catalog<FormFit>& forms() {
         fit_components},
        {"linear", "least squares", "", {}, fit_linear},
        {"powers", "a product of powers of the features: least squares of logarithms", "", {}, fit_powers},
-       {"quadratic", "polynomial of degree 2, with all products of two features", "", {}, fit_quadratic}});
+       {"quadratic", "polynomial of degree 2, with all products of two features", "", {}, fit_quadratic},
+       {"svr",
+        "support vectors: regression of logarithms with a Gaussian kernel, its options by folds of groups",
+        "Drucker, Burges, Kaufman, Smola, Vapnik (1996); Chang, Lin (2011), LIBSVM",
+        {},
+        fit_support_vectors}});
   return all;
 }
 

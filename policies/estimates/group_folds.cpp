@@ -22,7 +22,6 @@ constexpr double equal_errors = 1e-6;  ///< of exact tables
 /// Readings of a group with equal features.
 struct Sample {
   FormPoint point;
-  std::string group;
   std::optional<double> within, between;  ///< mean |ratio - 1| to the median
 };
 
@@ -44,18 +43,26 @@ double spread(const Vector& values) {
 }
 
 std::vector<Sample> samples_of(const std::vector<Reading>& readings) {
-  std::map<std::pair<std::string, Vector>, std::map<std::string, Vector>> runs;
-  for (const Reading& reading : readings)
-    runs[{reading.group, reading.point.features}][reading.run].push_back(reading.point.value);
+  struct Runs {
+    FormInput input;
+    std::map<std::string, Vector> values;
+  };
+  std::map<std::pair<std::string, Vector>, Runs> all;
+  for (const Reading& reading : readings) {
+    const FormPoint& point = reading.point;
+    Runs& runs = all[{point.group, point.input.features}];
+    runs.input = point.input;
+    runs.values[reading.run].push_back(point.value);
+  }
   std::vector<Sample> samples;
-  for (const auto& [key, by_run] : runs) {
-    Vector all, medians, within;
-    for (const auto& [run, values] : by_run) {
-      all.insert(all.end(), values.begin(), values.end());
-      medians.push_back(quantile(values, 0.5));
-      if (values.size() > 1) within.push_back(spread(values));
+  for (const auto& [key, runs] : all) {
+    Vector values, medians, within;
+    for (const auto& [run, of_run] : runs.values) {
+      values.insert(values.end(), of_run.begin(), of_run.end());
+      medians.push_back(quantile(of_run, 0.5));
+      if (of_run.size() > 1) within.push_back(spread(of_run));
     }
-    samples.push_back({{key.second, quantile(all, 0.5)}, key.first, mean_or_none(within), std::nullopt});
+    samples.push_back({{runs.input, quantile(values, 0.5), key.first}, mean_or_none(within), std::nullopt});
     if (medians.size() > 1) samples.back().between = spread(medians);
   }
   return samples;
@@ -70,7 +77,7 @@ std::optional<double> mean_of(const std::vector<Sample>& samples, std::optional<
 
 std::set<std::string> groups_of(const std::vector<Sample>& samples) {
   std::set<std::string> groups;
-  for (const Sample& sample : samples) groups.insert(sample.group);
+  for (const Sample& sample : samples) groups.insert(sample.point.group);
   return groups;
 }
 
@@ -78,7 +85,8 @@ std::set<std::string> groups_of(const std::vector<Sample>& samples) {
 std::pair<std::vector<Sample>, std::vector<Sample>> split(const std::vector<Sample>& samples,
                                                           const std::string& group) {
   std::pair<std::vector<Sample>, std::vector<Sample>> parts;
-  for (const Sample& sample : samples) (sample.group == group ? parts.first : parts.second).push_back(sample);
+  for (const Sample& sample : samples)
+    (sample.point.group == group ? parts.first : parts.second).push_back(sample);
   return parts;
 }
 
@@ -91,7 +99,7 @@ std::vector<FormPoint> points_of(const std::vector<Sample>& samples) {
 Vector log_ratios(const FittedForm& form, const std::vector<Sample>& samples) {
   Vector ratios;
   for (const Sample& sample : samples)
-    ratios.push_back(std::log(sample.point.value / form.predict(sample.point.features)));
+    ratios.push_back(std::log(sample.point.value / form.predict(sample.point.input)));
   return ratios;
 }
 
@@ -155,12 +163,14 @@ FittedForm chosen_form(const std::vector<Sample>& samples, const std::vector<For
   return *forms().entries().front().make(points).fitted;
 }
 
-FoldOfGroup fold_without(const std::string& group, const std::vector<Sample>& samples) {
+/// `all`: each form fitted to all samples.
+FoldOfGroup fold_without(const std::string& group, const std::vector<Sample>& samples,
+                         const std::vector<FormResult>& all) {
   const auto [own, others] = split(samples, group);
   auto scores = scores_of(others);
   // What the whole table refuses, e.g. powers of a feature that is 0 in this group alone, predicts no group.
   for (std::size_t i = 0; i < scores.size(); ++i)
-    if (!forms().entries()[i].make(points_of(samples)).fitted) scores[i].errors.reset();
+    if (!all[i].fitted) scores[i].errors.reset();
   FittedForm form = chosen_form(others, scores);
   Vector ratios = log_ratios(form, own);
   return {group, std::move(form), std::move(ratios)};
@@ -168,10 +178,10 @@ FoldOfGroup fold_without(const std::string& group, const std::vector<Sample>& sa
 
 /// The median of the readings with the nearest features, each from 0 to 1 over the others.
 double nearest(const std::vector<const Reading*>& others, const Reading& reading) {
-  const std::size_t count = reading.point.features.size();
+  const std::size_t count = reading.point.input.features.size();
   Vector span(count, 0.0);
   for (std::size_t i = 0; i < count; ++i) {
-    const auto value = [&](const Reading* other) { return other->point.features[i]; };
+    const auto value = [&](const Reading* other) { return other->point.input.features[i]; };
     const auto [least, most] = std::ranges::minmax_element(others, {}, value);
     span[i] = value(*most) > value(*least) ? value(*most) - value(*least) : 1.0;
   }
@@ -180,7 +190,7 @@ double nearest(const std::vector<const Reading*>& others, const Reading& reading
   for (const Reading* other : others) {
     double distance = 0.0;
     for (std::size_t i = 0; i < count; ++i)
-      distance += std::pow((other->point.features[i] - reading.point.features[i]) / span[i], 2);
+      distance += std::pow((other->point.input.features[i] - reading.point.input.features[i]) / span[i], 2);
     if (distance < least) values.clear();
     if (distance <= least) values.push_back(other->point.value);
     least = std::min(least, distance);
@@ -195,7 +205,7 @@ double look_up_error(const std::vector<Reading>& readings, bool by_group) {
   for (std::size_t i = 0; i < readings.size(); ++i) {
     others.clear();
     for (std::size_t j = 0; j < readings.size(); ++j)
-      if (by_group ? readings[j].group != readings[i].group : j % row_folds != i % row_folds)
+      if (by_group ? readings[j].point.group != readings[i].point.group : j % row_folds != i % row_folds)
         others.push_back(&readings[j]);
     errors.push_back(std::abs(nearest(others, readings[i]) / readings[i].point.value - 1.0));
   }
@@ -214,7 +224,7 @@ std::optional<double> error_by_rows(const Catalog<FormFit>::Entry& form,
     if (!result.fitted) return std::nullopt;
     for (std::size_t i = fold; i < readings.size(); i += row_folds)
       errors.push_back(
-          std::abs(result.fitted->predict(readings[i].point.features) / readings[i].point.value - 1.0));
+          std::abs(result.fitted->predict(readings[i].point.input) / readings[i].point.value - 1.0));
   }
   return mean(errors);
 }
@@ -246,12 +256,12 @@ std::optional<std::size_t> Predictor::outside(const std::vector<double>& feature
   return std::nullopt;
 }
 
-Predictor::Time Predictor::predict(const std::vector<double>& features, double confidence) const {
+Predictor::Time Predictor::predict(const FormInput& input, double confidence) const {
   TANDEM_CHECK(confidence > 0.0 && confidence < 1.0, confidence);
   const double of_group = 1.0 - most_confidence();
   std::vector<End> lower, upper;
   for (const FoldOfGroup& fold : folds) {
-    const double value = fold.form.predict(features);
+    const double value = fold.form.predict(input);
     const double weight = of_group / static_cast<double>(fold.log_ratios.size());
     for (const double ratio : fold.log_ratios) {
       lower.push_back({value * std::exp(-std::abs(ratio)), weight});
@@ -261,7 +271,7 @@ Predictor::Time Predictor::predict(const std::vector<double>& features, double c
   std::ranges::sort(lower, std::less(), &End::value);
   std::ranges::sort(upper, std::greater(), &End::value);
   const double outside = 1.0 - confidence;
-  return {form.predict(features), end_of(lower, of_group, outside), end_of(upper, of_group, outside)};
+  return {form.predict(input), end_of(lower, of_group, outside), end_of(upper, of_group, outside)};
 }
 
 double Predictor::most_confidence() const {
@@ -285,26 +295,26 @@ Evaluation evaluate_forms(const std::vector<Reading>& readings) {
   found.between_runs = mean_of(samples, &Sample::between);
   found.scores = scores_of(samples);
   found.predictor.form = chosen_form(samples, found.scores);
+  std::vector<FormResult> all;
+  for (const auto& form : forms().entries()) all.push_back(form.make(points_of(samples)));
   Errors inside;
   for (const std::string& group : groups) {
-    found.predictor.folds.push_back(fold_without(group, samples));
+    found.predictor.folds.push_back(fold_without(group, samples, all));
     inside.add(group, found.predictor.folds.back().log_ratios);
   }
   found.chosen_inside = inside.all();
-  found.predictor.least = found.predictor.most = samples.front().point.features;
+  found.predictor.least = found.predictor.most = samples.front().point.input.features;
   for (const Sample& sample : samples)
-    for (std::size_t i = 0; i < sample.point.features.size(); ++i) {
-      found.predictor.least[i] = std::min(found.predictor.least[i], sample.point.features[i]);
-      found.predictor.most[i] = std::max(found.predictor.most[i], sample.point.features[i]);
+    for (std::size_t i = 0; i < sample.point.input.features.size(); ++i) {
+      found.predictor.least[i] = std::min(found.predictor.least[i], sample.point.input.features[i]);
+      found.predictor.most[i] = std::max(found.predictor.most[i], sample.point.input.features[i]);
     }
   found.look_up = look_up_error(readings, true);
   const bool has_repetitions = readings.size() > samples.size();
   if (has_repetitions) found.look_up_by_rows = look_up_error(readings, false);
   for (std::size_t i = 0; i < found.scores.size(); ++i) {
-    const auto& form = forms().entries()[i];
-    if (const FormResult all = form.make(points_of(samples)); all.fitted)
-      found.scores[i].condition = all.fitted->condition;
-    if (has_repetitions) found.scores[i].by_rows = error_by_rows(form, readings);
+    if (all[i].fitted) found.scores[i].condition = all[i].fitted->condition;
+    if (has_repetitions) found.scores[i].by_rows = error_by_rows(forms().entries()[i], readings);
   }
   return found;
 }

@@ -20,7 +20,6 @@ namespace tandem::estimates {
 /// A row of a table.
 struct Reading {
   FormPoint point;
-  std::string group;
   std::string run;  ///< readings of one run share its machine and hour
 };
 
@@ -58,8 +57,9 @@ struct Predictor {
   std::optional<std::size_t> outside(const std::vector<double>& features) const;
   /// By hierarchical jackknife+ (see above), for a point of a new group: about `confidence` of them, and at
   /// least 2 confidence - 1, whatever the distribution of the errors, if the new group and those that were
-  /// seen are drawn alike. Above most_confidence() that. Pre: 0 < confidence < 1; features not outside.
-  Time predict(const std::vector<double>& features, double confidence) const;
+  /// seen are drawn alike. Above most_confidence() that. Pre: 0 < confidence < 1; features not outside;
+  /// layers, if a form of layers could be fitted.
+  Time predict(const FormInput& input, double confidence) const;
   /// With n groups n / (n + 1), however many points they have.
   double most_confidence() const;
 };

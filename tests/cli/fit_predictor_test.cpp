@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -38,26 +39,47 @@ class FitPredictor : public ::testing::Test {
     EXPECT_EQ(result.exit_code, 0) << words << '\n' << result.output;
     return json::parse(result.output);
   }
-  /// 5 ms + flops / 1 T + bytes of values / 100 G + 20 us a launch.
-  static double step_s(const std::string& model, double batch) {
+  static ModelFeatures features(const std::string& model) {
     LearnerSetting setting;
     setting.model = model;
     setting.dataset = {.name = "cifar-10", .channels = 3, .height = 32, .width = 32, .classes = 10};
-    const ModelFeatures features = features_of(plan_model(setting));
-    return 5e-3 + batch * features.matrix_flops.count() / 1e12 +
-           batch * static_cast<double>(features.elementwise_bytes.count()) / 1e11 +
-           20e-6 * static_cast<double>(features.launches);
+    return features_of(plan_model(setting));
+  }
+  using Law = double (*)(const std::string& model, double batch);
+  /// 5 ms + flops / 1 T + bytes of values / 100 G + 20 us a launch.
+  static double step_s(const std::string& model, double batch) {
+    const ModelFeatures of = features(model);
+    return 5e-3 + batch * of.matrix_flops.count() / 1e12 +
+           batch * static_cast<double>(of.elementwise_bytes.count()) / 1e11 +
+           20e-6 * static_cast<double>(of.launches);
+  }
+  /// Layers with less than 100 flops per byte, such as convolutions of 32 channels, take the time of their
+  /// bytes.
+  static double roofline_s(const std::string& model, double batch) {
+    double sum = 5e-3;
+    for (const auto& layer : layers_of(features(model), batch))
+      sum += std::max(layer.flops / 1e12, layer.bytes / 1e10) + 20e-6 * layer.launches;
+    return sum;
   }
   /// Models without columns of features; each row ends with the same cells.
-  void make_table_of_models(const std::string& more_columns = "", const std::string& more_cells = "") const {
+  void make_table_of_models(const std::string& more_columns = "", const std::string& more_cells = "",
+                            Law law = step_s) const {
     std::string table = "model,batch,step_time" + more_columns + '\n';
     for (const char* model :
          {"resnet-cifar:blocks=2-2-2", "resnet-cifar:blocks=2-3-3", "resnet-cifar", "resnet-cifar:filters=16",
           "resnet32", "shake-shake:hidden=16", "shake-shake:hidden=32:depth=14", "shake-shake:hidden=64"})
       for (const int batch : {32, 128})
-        table += std::string(model) + ',' + std::to_string(batch) + ',' + json(step_s(model, batch)).dump() +
+        table += std::string(model) + ',' + std::to_string(batch) + ',' + json(law(model, batch)).dump() +
                  more_cells + '\n';
     line_.write("models.csv", table);
+  }
+  /// One worker alone with the predictor speed.json: a round is a step, with its update and without messages.
+  CommandResult simulate(const std::string& more) const {
+    return line_.tandem(
+        "simulate job.yaml --set stop.rounds=5 --set sync.over=all-reduce --set "
+        "placement.servers=[] --set physics.predictor=speed.json --out out --force "
+        "--set placement.workers=[site-1-t4-1] --set workload.batch=64 " +
+        more);
   }
   CommandLine line_;
 };
@@ -129,22 +151,19 @@ TEST_F(FitPredictor, KnowsTheFeaturesOfModels) {
   const double expected = step_s("resnet-cifar:blocks=3-4-3", 64);
   EXPECT_NEAR(found.at("asked")[0].at("value_s").get<double>(), expected, 1e-5 * expected);
   EXPECT_TRUE(found.at("asked")[1].contains("refused"));
+  const json of_flops =
+      fit("speed models.csv --target step_time --group model --features matrix_flops,launches");
+  EXPECT_EQ(of_flops.at("features"), json({"matrix_flops", "launches"}));
+  EXPECT_THAT(of_flops.dump(), HasSubstr("layers that are not known")) << "flops say all there is";
 }
 
-/// One worker alone: a round is a step, with its update and without messages. Loading adds microseconds.
+/// Loading adds microseconds.
 TEST_F(FitPredictor, SimulationsTakeIt) {
   constexpr int rounds = 5;
   constexpr const char* model = "resnet-cifar:blocks=3-4-3";
   make_table_of_models(",gpu,precision", ",t4,fp32");
   fit("speed models.csv --target step_time --group model --device gpu --out speed.json");
   ASSERT_EQ(line_.tandem("init job --gpus t4:1 --model resnet32").exit_code, 0);
-  const auto simulate = [&](const std::string& more) {
-    return line_.tandem(
-        "simulate job.yaml --set stop.rounds=5 --set sync.over=all-reduce --set "
-        "placement.servers=[] --set physics.predictor=speed.json --out out --force "
-        "--set placement.workers=[site-1-t4-1] --set workload.batch=64 " +
-        more);
-  };
   const auto simulated = simulate(std::string("--set workload.model=") + model);
   ASSERT_EQ(simulated.exit_code, 0) << simulated.output;
   EXPECT_THAT(simulated.output, HasSubstr("1 x t4 (step of 64 samples"));
@@ -178,6 +197,25 @@ TEST_F(FitPredictor, SimulationsTakeIt) {
   refuses("--set placement.workers=[site-1-t4-1,server]", "knows device epyc-7742 (it knows t4)");
   line_.write("speed.json", "{\"predictor\": \"speed\"}");
   refuses("", "speed.json: ");
+}
+
+/// A law that no sum over the whole network follows.
+TEST_F(FitPredictor, SimulationsTakeTheTimesOfLayers) {
+  constexpr int rounds = 5;
+  constexpr const char* model = "resnet-cifar:blocks=3-4-3";
+  make_table_of_models(",gpu,precision", ",t4,fp32", roofline_s);
+  const json found = fit("speed models.csv --target step_time --group model --device gpu --out speed.json");
+  const json& form = found.at("devices")[0].at("form");
+  EXPECT_EQ(form.at("name"), "roofline");
+  EXPECT_NEAR(form.at("layers").at("flop_s").get<double>(), 1e-12, 1e-15);
+  EXPECT_NEAR(form.at("layers").at("byte_s").get<double>(), 1e-10, 1e-13);
+  EXPECT_LT(found.at("devices")[0].at("errors").at("mean").get<double>(), 1e-3);
+  ASSERT_EQ(line_.tandem("init job --gpus t4:1 --model resnet32").exit_code, 0);
+  const auto simulated = simulate(std::string("--set workload.model=") + model);
+  ASSERT_EQ(simulated.exit_code, 0) << simulated.output;
+  const double expected = rounds * roofline_s(model, 64);
+  const json summary = json::parse(std::ifstream(line_.folder() / "out/summary.json"));
+  EXPECT_NEAR(summary.at("makespan_s").get<double>(), expected, 2e-3 * expected);
 }
 
 TEST_F(FitPredictor, OfCheckpointsIsTheSame) {

@@ -73,9 +73,17 @@ bool are_finite(const std::vector<double>& values) {
   return std::ranges::all_of(values, [](double value) { return std::isfinite(value); });
 }
 
+bool are_times(const std::optional<estimates::LayerTimes>& times) {
+  return !times || are_finite({times->flop_s, times->byte_s, times->launch_s});
+}
+
 bool is_form_of(std::size_t features, const estimates::FittedForm& form) {
-  return form.least.size() == features && form.span.size() == features && are_finite(form.least) &&
-         are_finite(form.span) && std::isfinite(form.floor) &&
+  const auto is_centre = [&](const estimates::FormCentre& centre) {
+    return centre.at.size() == features && are_finite(centre.at) && std::isfinite(centre.coefficient);
+  };
+  return std::ranges::all_of(form.centres, is_centre) && std::isfinite(form.gamma) &&
+         are_times(form.layer_times) && form.least.size() == features && form.span.size() == features &&
+         are_finite(form.least) && are_finite(form.span) && std::isfinite(form.floor) &&
          std::ranges::all_of(form.terms, [&](const estimates::FormTerm& term) {
            return term.powers.size() == features && std::isfinite(term.coefficient);
          });
@@ -174,7 +182,8 @@ FittedStep predict_step(const StepPredictor& predictor, const std::string& devic
   if (const std::string outside = outside_text(predictor.features, of.predictor, values); !outside.empty())
     refuse_unknown(predictor, fmt::format("such a model on device {} ({})", device, outside),
                    "measure larger and smaller models");
-  const auto time = of.predictor.predict(values, confidence_of_steps);
+  const double samples = predictor.counts_batch ? batch : 1.0;
+  const auto time = of.predictor.predict({values, layers_of(model, samples)}, confidence_of_steps);
   if (!(time.value > 0.0) || !std::isfinite(time.value))
     throw ConfigError(fmt::format("{}: expected a time above 0 on device {}, found {:g} s", predictor.file,
                                   device, time.value));

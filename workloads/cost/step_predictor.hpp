@@ -56,6 +56,23 @@ struct Fields<estimates::FormTerm> {
 };
 
 template <>
+struct Fields<estimates::FormCentre> {
+  static void visit(auto& centre, auto&& field) {
+    field("at", centre.at);
+    field("coefficient", centre.coefficient);
+  }
+};
+
+template <>
+struct Fields<estimates::LayerTimes> {
+  static void visit(auto& times, auto&& field) {
+    field("flop_s", times.flop_s);
+    field("byte_s", times.byte_s);
+    field("launch_s", times.launch_s);
+  }
+};
+
+template <>
 struct Fields<estimates::FittedForm> {
   static void visit(auto& form, auto&& field) {
     field("name", form.name);
@@ -63,6 +80,9 @@ struct Fields<estimates::FittedForm> {
     field("least", form.least);
     field("span", form.span);
     field("terms", form.terms);
+    field("centres", form.centres, Key::optional);
+    field("gamma", form.gamma, Key::optional);
+    field("layers", form.layer_times, Key::optional);
     field("floor_s", form.floor);
     field("condition", form.condition);
   }

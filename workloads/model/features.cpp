@@ -22,13 +22,20 @@ std::int64_t passes_of(const LayerWork& work) {
   return work.kind == LayerKind::normalisation ? 4 : 2;
 }
 
-void add(KindOfWork& sum, const LayerWork& work) {
+WorkOfLayer layer_of(const LayerWork& work) {
   const std::int64_t passes = passes_of(work);
+  return {.flops = work.forward + work.backward,
+          .bytes = Bytes(passes * value_bytes * (work.inputs + work.outputs)),
+          .parameter_bytes = Bytes(passes * value_bytes * work.parameters),
+          .launches = is_matrix(work.kind) ? passes : 2};
+}
+
+void add(KindOfWork& sum, const WorkOfLayer& layer) {
   ++sum.layers;
-  sum.flops += work.forward + work.backward;
-  sum.bytes += Bytes(passes * value_bytes * (work.inputs + work.outputs));
-  sum.parameter_bytes += Bytes(passes * value_bytes * work.parameters);
-  sum.launches += is_matrix(work.kind) ? passes : 2;
+  sum.flops += layer.flops;
+  sum.bytes += layer.bytes;
+  sum.parameter_bytes += layer.parameter_bytes;
+  sum.launches += layer.launches;
 }
 
 }  // namespace
@@ -69,7 +76,8 @@ ModelFeatures features_of(const ModelPlan& plan) {
     auto kind = std::ranges::find(features.kinds, work.kind, &KindOfWork::kind);
     if (kind == features.kinds.end())
       kind = features.kinds.insert(features.kinds.end(), KindOfWork{.kind = work.kind});
-    add(*kind, work);
+    features.layers.push_back(layer_of(work));
+    add(*kind, features.layers.back());
   }
   std::ranges::sort(features.kinds, {}, &KindOfWork::kind);
   for (const KindOfWork& kind : features.kinds) {
@@ -86,6 +94,17 @@ ModelFeatures features_of(const ModelPlan& plan) {
   features.tensors = std::ranges::count(plan.description.tensors, false, &TensorDescription::statistic);
   features.checkpoint_bytes = plan.description.bytes();
   return features;
+}
+
+std::vector<estimates::LayerDemand> layers_of(const ModelFeatures& model, double samples) {
+  std::vector<estimates::LayerDemand> layers;
+  for (const WorkOfLayer& layer : model.layers)
+    layers.push_back({.flops = samples * layer.flops.count(),
+                      .bytes = samples * static_cast<double>(layer.bytes.count()) +
+                               static_cast<double>(layer.parameter_bytes.count()),
+                      .launches = static_cast<double>(layer.launches)});
+  layers.push_back({.bytes = static_cast<double>(model.optimizer_bytes.count())});
+  return layers;
 }
 
 std::optional<double> feature_named(const std::string& name, const ModelFeatures& model, double samples) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "policies/estimates/forms.hpp"
 #include "workloads/model/plan.hpp"
 
 namespace tandem {
@@ -23,7 +24,16 @@ struct KindOfWork {
   std::int64_t launches = 0;  ///< of kernels per step
 };
 
+/// A layer, as KindOfWork.
+struct WorkOfLayer {
+  Flops flops{};
+  Bytes bytes{};
+  Bytes parameter_bytes{};
+  std::int64_t launches = 0;
+};
+
 struct ModelFeatures {
+  std::vector<WorkOfLayer> layers;
   std::vector<KindOfWork> kinds;  ///< those that the model has, in the order of LayerKind
   Flops matrix_flops;             ///< per sample: convolutions and fully connected layers
   Bytes matrix_bytes;             ///< per sample
@@ -46,6 +56,9 @@ const char* to_text(LayerKind kind);
 /// parameters once, and is one launch. Other layers have a forward and a backward pass, a normalisation twice
 /// as many passes over its values; each pass reads the inputs and writes the outputs.
 ModelFeatures features_of(const ModelPlan& plan);
+
+/// The layers of a step of so many samples, and the optimiser as the last one.
+std::vector<estimates::LayerDemand> layers_of(const ModelFeatures& model, double samples);
 
 /// A feature by its name in `tandem show MODEL --json`; what is per sample, of so many samples. None: there
 /// is no such feature.

@@ -23,7 +23,7 @@ std::vector<Reading> table_of(const Law& law, int networks = 10) {
   std::vector<Reading> readings;
   for (int i = 0; i < networks; ++i) {
     const double flops = 1e9 * (1 + i), launches = 50.0 * (1 + i * i % 7);
-    readings.push_back({{{flops, launches}, law(flops, launches)}, "net" + std::to_string(i), ""});
+    readings.push_back({{{{flops, launches}}, law(flops, launches), "net" + std::to_string(i)}, ""});
   }
   return readings;
 }
@@ -48,7 +48,7 @@ TEST(GroupFolds, FindAnAdditiveLaw) {
   EXPECT_GT(score(found, "powers").errors.value().mean, 1e-3);
   EXPECT_GT(score(found, "mean").errors.value().mean, 0.2);
   EXPECT_LT(found.chosen_inside.mean, 1e-6);
-  const auto time = found.predictor.predict({3.5e9, 120}, 0.9);
+  const auto time = found.predictor.predict({{3.5e9, 120}}, 0.9);
   EXPECT_NEAR(time.value, 0.01 + 0.07 + 0.012, 1e-8);
   EXPECT_NEAR(time.upper, time.lower, 1e-6);
 }
@@ -70,7 +70,7 @@ TEST(GroupFolds, FindTheTwoDirectionsInWhichFeaturesVary) {
   std::vector<Reading> readings;
   for (int i = 0; i < 10; ++i) {
     const double x = 1.0 + i, y = 1.0 + i * i % 7;
-    readings.push_back({{{x, y, 2 * x + 3 * y}, 40.0 - 2.0 * x + y}, std::to_string(i), ""});
+    readings.push_back({{{{x, y, 2 * x + 3 * y}}, 40.0 - 2.0 * x + y, std::to_string(i)}, ""});
   }
   const Evaluation found = evaluate_forms(readings);
   EXPECT_LT(score(found, "components").errors.value().mean, 1e-9);
@@ -83,6 +83,20 @@ TEST(GroupFolds, OfTooFewGroupsSayWhy) {
   const Evaluation found = evaluate_forms(table_of(additive, 5));
   EXPECT_EQ(score(found, "quadratic").reason, "4 points for 6 coefficients");
   EXPECT_FALSE(score(found, "quadratic").errors);
+}
+
+/// 16 points, but of seven groups in each fold.
+TEST(GroupFolds, DoNotSearchWithFewGroups) {
+  std::vector<Reading> readings;
+  for (const Reading& reading : table_of(additive, 8))
+    for (const double batch : {1.0, 2.0}) {
+      const Vector& features = reading.point.input.features;
+      readings.push_back(reading);
+      readings.back().point.input.features = {batch, features[0] * batch, features[1]};
+    }
+  const Evaluation found = evaluate_forms(readings);
+  EXPECT_EQ(score(found, "components").reason, "fewer than 8 groups");
+  EXPECT_FALSE(score(found, "svr").errors);
 }
 
 /// Of a group that is left out, nothing reaches the fit.
@@ -102,7 +116,7 @@ TEST(GroupFolds, DoNotSeeTheGroupThatTheyPredict) {
 TEST(GroupFolds, ChooseNoFormThatCannotPredictAGroup) {
   std::vector<Reading> readings =
       table_of([](double flops, double launches) { return 3e-9 * std::pow(flops, 0.7) * launches; });
-  readings.push_back({{{5e9, 0.0}, 0.1}, "without launches", ""});
+  readings.push_back({{{{5e9, 0.0}}, 0.1, "without launches"}, ""});
   const Evaluation found = evaluate_forms(readings);
   EXPECT_EQ(score(found, "powers").reason, "features that are not above 0");
   for (const FoldOfGroup& fold : found.predictor.folds) {
@@ -118,7 +132,7 @@ TEST(GroupFolds, NoticeThatRowsCanBeLookedUp) {
   for (int network = 0; network < 3; ++network)
     for (const double deviation : {-0.01, 0.0, 0.01})
       readings.push_back(
-          {{{1.0 + network}, constants[network] * (1.0 + deviation)}, std::to_string(network), ""});
+          {{{{1.0 + network}}, constants[network] * (1.0 + deviation), std::to_string(network)}, ""});
   const Evaluation found = evaluate_forms(readings);
   EXPECT_NEAR(found.look_up_by_rows.value(), 0.01, 0.002);
   EXPECT_LT(score(found, "quadratic").by_rows.value(), 0.03) << "three coefficients for three networks";
@@ -134,7 +148,7 @@ TEST(GroupFolds, NoticeThatRowsCanBeLookedUp) {
 TEST(GroupFolds, KnowHowMuchRunsDiffer) {
   std::vector<Reading> readings = table_of(additive);
   for (const auto& [run, value] : {std::pair("a", 1.0), {"a", 1.0}, {"b", 1.2}, {"b", 1.3}, {"b", 1.1}})
-    readings.push_back({{{5e8, 60}, value}, "again", run});
+    readings.push_back({{{{5e8, 60}}, value, "again"}, run});
   const Evaluation found = evaluate_forms(readings);
   EXPECT_NEAR(found.between_runs.value(), 0.1 / 1.1, 1e-12);
   EXPECT_NEAR(found.within_runs.value(), (0.0 + 0.2 / 1.2 / 3) / 2, 1e-12);
@@ -162,12 +176,12 @@ Predictor predictor_of(const Vector& constants, const Vector& ratios) {
 TEST(Jackknife, IntervalsByHand) {
   const Predictor predictor = predictor_of({1, 2, 4, 8}, {1.1, 1 / 1.2, 1.3, 1.6});
   EXPECT_NEAR(predictor.most_confidence(), 0.8, 1e-12);
-  const auto widest = predictor.predict({1.5}, 0.8);
+  const auto widest = predictor.predict({{1.5}}, 0.8);
   EXPECT_NEAR(widest.value, 3.0, 1e-12);
   EXPECT_NEAR(widest.lower, 1 / 1.1, 1e-12);
   EXPECT_NEAR(widest.upper, 12.8, 1e-9);
-  EXPECT_NEAR(predictor.predict({1.5}, 0.99).upper, 12.8, 1e-9) << "four groups allow no more";
-  const auto inner = predictor.predict({1.5}, 0.6);
+  EXPECT_NEAR(predictor.predict({{1.5}}, 0.99).upper, 12.8, 1e-9) << "four groups allow no more";
+  const auto inner = predictor.predict({{1.5}}, 0.6);
   EXPECT_NEAR(inner.lower, 2 / 1.2, 1e-12);
   EXPECT_NEAR(inner.upper, 5.2, 1e-9);
 }
@@ -181,8 +195,8 @@ TEST(Jackknife, GroupsCountOnceHoweverManyPointsTheyHave) {
   EXPECT_NEAR(predictor.most_confidence(), 0.75, 1e-12);
   for (const auto& [confidence, upper] :
        {std::pair(0.9, 5.2), {0.75, 5.2}, {0.55, 5.2}, {0.5, 2.4}, {0.4, 2.2}, {0.3, 2.0}, {0.25, 1.1}})
-    EXPECT_NEAR(predictor.predict({1.5}, confidence).upper, upper, 1e-9) << confidence;
-  EXPECT_NEAR(predictor.predict({1.5}, 0.75).lower, 1 / 1.1, 1e-12);
+    EXPECT_NEAR(predictor.predict({{1.5}}, confidence).upper, upper, 1e-9) << confidence;
+  EXPECT_NEAR(predictor.predict({{1.5}}, 0.75).lower, 1 / 1.1, 1e-12);
 }
 
 TEST(Jackknife, PredictorsKnowWhatTheyHaveSeen) {
@@ -196,7 +210,7 @@ TEST(Jackknife, PredictorsKnowWhatTheyHaveSeen) {
 /// Times of networks with 5 % of noise, each measured once: 14 of them allow intervals of 14 in 15.
 TEST(Jackknife, IntervalsHoldNewNetworks) {
   int held = 0, asked = 0;
-  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     Rng random(seed);
     const auto noisy = [&](double flops, double launches) {
       return additive(flops, launches) * std::exp(0.05 * random.normal());
@@ -205,7 +219,7 @@ TEST(Jackknife, IntervalsHoldNewNetworks) {
     for (int i = 0; i < 10; ++i, ++asked) {
       const double flops = 1e9 * (1 + 13 * random.uniform()), launches = 50 + 300 * random.uniform();
       const double truth = noisy(flops, launches);
-      const auto time = found.predictor.predict({flops, launches}, 0.9);
+      const auto time = found.predictor.predict({{flops, launches}}, 0.9);
       held += truth >= time.lower && truth <= time.upper ? 1 : 0;
     }
   }

@@ -33,6 +33,13 @@ TEST(ModelFeatures, OfThePerceptronByHand) {
   EXPECT_EQ(mlp.tensors, 6);
   EXPECT_EQ(mlp.checkpoint_bytes, Bytes(4 * 199'210));
   EXPECT_EQ(mlp.optimizer_bytes, Bytes(5 * 4 * 199'210));
+  const auto layers = layers_of(mlp, 8);
+  ASSERT_EQ(layers.size(), 6U) << "three products, two ReLUs and the optimiser";
+  EXPECT_DOUBLE_EQ(layers[0].flops, 8 * 2.0 * 2 * 784 * 200);
+  EXPECT_DOUBLE_EQ(layers[0].bytes, 4.0 * 2 * (8 * (784 + 200) + 784 * 200 + 200));
+  EXPECT_DOUBLE_EQ(layers[0].launches, 2);
+  EXPECT_DOUBLE_EQ(layers.back().bytes, 5 * 4 * 199'210);
+  EXPECT_DOUBLE_EQ(layers.back().flops, 0);
 }
 
 /// One block in each stage, without a projection in the first one: hidden is the number of its inputs.

@@ -335,10 +335,10 @@ std::vector<HeldOut> held_out(const std::vector<Reading>& readings, const Evalua
   }
   std::vector<HeldOut> points;
   for (const Sample& sample : samples_of(readings)) {
-    const auto [form, error] = known.at(sample.group);
-    const double value = form->predict(sample.point.features);
+    const auto [form, error] = known.at(sample.point.group);
+    const double value = form->predict(sample.point.input);
     points.push_back(
-        {sample.group, sample.point.value, {value, value * std::exp(-error), value * std::exp(error)}});
+        {sample.point.group, sample.point.value, {value, value * std::exp(-error), value * std::exp(error)}});
   }
   return points;
 }

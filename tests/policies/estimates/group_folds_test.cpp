@@ -231,7 +231,7 @@ TEST(Jackknife, IntervalsHoldNewNetworks) {
 /// the other two; with less confidence, the smaller one of them.
 TEST(HeldOut, HasTheErrorsOfTheOtherGroups) {
   const std::vector<Reading> readings = {
-      {{{1.0}, 1.0}, "a", ""}, {{{2.0}, 2.0}, "b", ""}, {{{3.0}, 4.0}, "c", ""}};
+      {{{{1.0}}, 1.0, "a"}, ""}, {{{{2.0}}, 2.0, "b"}, ""}, {{{{3.0}}, 4.0, "c"}, ""}};
   Evaluation found;
   const auto fold = [](const char* group, double predicted, double measured) {
     FittedForm mean{.name = "mean", .least = {0.0}, .span = {1.0}, .terms = {{{0}, predicted}}};

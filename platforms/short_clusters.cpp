@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <fstream>
+#include <limits>
 #include <map>
 #include <sstream>
 #include <string_view>
@@ -38,6 +39,8 @@ std::optional<std::vector<std::pair<int, int>>> ranges_of(const std::string& rad
     }
     const bool increases = ranges.empty() || (first && ranges.back().second < first->first);
     if (!last || !last->second.empty() || last->first < first->first || !increases) return std::nullopt;
+    // No number follows.
+    if (last->first == std::numeric_limits<int>::max()) return std::nullopt;
     ranges.emplace_back(first->first, last->first);
   }
   return ranges;
@@ -105,6 +108,9 @@ std::optional<ShortClusters::Cluster> ShortClusters::cluster_from(const Platform
   if (element.name != "cluster" || element.host_count() <= most_built_whole ||
       (!topology.empty() && topology != "FLAT"))
     return std::nullopt;
+  // A digit after the number would be read as a part of it.
+  const std::string suffix = element.attribute("suffix");
+  if (!suffix.empty() && '0' <= suffix.front() && suffix.front() <= '9') return std::nullopt;
   const auto ranges = ranges_of(element.attribute("radical"));
   const bool has_own_names = std::ranges::none_of(xml.elements(), [&](const XmlElement& other) {
     return (other.name == "cluster" || other.name == "cabinet") && &other != &element &&
@@ -114,7 +120,7 @@ std::optional<ShortClusters::Cluster> ShortClusters::cluster_from(const Platform
   if (!ranges || !has_own_names) return std::nullopt;
   return Cluster{.id = element.attribute("id"),
                  .prefix = element.attribute("prefix"),
-                 .suffix = element.attribute("suffix"),
+                 .suffix = suffix,
                  .ranges = *ranges};
 }
 

@@ -16,8 +16,9 @@ namespace tandem::platforms {
 class ShortClusters {
  public:
   /// Finds the clusters of the file that have no topology, more than 2,048 hosts, and names that no other
-  /// cluster could have. None in a file where an element names one of their hosts or links, which may differ
-  /// then, or another file, which SimGrid would search in the folder of this one.
+  /// cluster could have, from which the number of a host can be read. None in a file where an element names
+  /// one of their hosts or links, which may differ then, or another file, which SimGrid would search in the
+  /// folder of this one.
   explicit ShortClusters(const PlatformXml& xml);
 
   /// The file with a few hosts of each of these clusters. Empty: it has no such cluster.

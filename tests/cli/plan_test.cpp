@@ -352,6 +352,32 @@ TEST_F(Plan, ResultsInClosedFormSayHowGoodTheyAre) {
   EXPECT_THAT(refused.output, HasSubstr("`tandem simulate --fidelity transfers` predicts this job"));
 }
 
+/// Of equal workers one row says all, unless one of them departs.
+TEST_F(Plan, ResultsOfManyWorkersHaveARowPerClass) {
+  line_.write("many.xml",
+              "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+              "<platform version='4.1'><zone id='z' routing='Full'><cluster id='c' prefix='n-' suffix='' "
+              "radical='0-2100' speed='1Gf' bw='1GBps' lat='50us'/></zone></platform>\n");
+  line_.write("many.yaml",
+              "platform: many.xml\n"
+              "workload: {math: modelled, model: lenet, dataset: fashion-mnist, batch: 8}\n"
+              "placement: {servers: [n-0]}\n"
+              "transience: {lifetime: fixed, options: {times: \"5\"}}\n"
+              "recovery: {policy: shrink}\n"
+              "stop: {rounds: 100}\n");
+  const std::string simulate = "simulate many.yaml --fidelity priced --out ";
+  const auto stay =
+      line_.tandem(simulate + "stay --set transience.lifetime=never --set 'transience.options={}'");
+  ASSERT_EQ(stay.exit_code, 0) << stay.output;
+  EXPECT_EQ(summary("stay").at("ranks").size(), 1U);
+  std::ifstream run(line_.folder() / "stay" / "run.json");
+  EXPECT_EQ(json::parse(run).at("physics").at("closed_form").at("classes"),
+            json::parse(R"([{"first": "n-1", "workers": 2100}])"));
+  const auto departs = line_.tandem(simulate + "departs");
+  ASSERT_EQ(departs.exit_code, 0) << departs.output;
+  EXPECT_EQ(summary("departs").at("ranks").size(), 2100U);
+}
+
 TEST_F(Plan, AGoalThatNobodyMeetsEndsWithTheNearest) {
   const auto late = line_.tandem("plan job.yaml --offers offers.csv --deadline 5s --out late");
   EXPECT_EQ(late.exit_code, 3) << late.output;

@@ -88,6 +88,17 @@ TEST(Load, HostsOfALargeClusterAreAsIfSimGridBuiltThem) {
   EXPECT_THROW(load_topology(shortened, {.hosts = {"n-6.a"}}), ConfigError) << "not in the radical";
 }
 
+TEST(Load, ClustersWhoseNumbersCannotBeReadAreBuiltWhole) {
+  const auto missing = [](const std::string& attributes) {
+    const TemporaryFile file(zone_xml("Full", "<cluster id=\"c\" prefix=\"n-\" " + attributes +
+                                                  " speed=\"1Gf\" bw=\"1GBps\" lat=\"1us\"/>"));
+    return ShortClusters(PlatformXml(file.path())).missing();
+  };
+  EXPECT_EQ(missing("suffix=\"x0\" radical=\"0-2999\""), 2998);
+  EXPECT_EQ(missing("suffix=\"0x\" radical=\"0-2999\""), 0) << "n-70x is host 7";
+  EXPECT_EQ(missing("suffix=\"\" radical=\"2147480000-2147483647\""), 0) << "no number follows the last one";
+}
+
 TEST(Load, ThousandsOfLikeHostsAreOneObject) {
   const Description cluster = load(cluster_xml(3000));
   const nlohmann::json document = to_json(cluster);

@@ -43,7 +43,8 @@ TimeStatistics always(Seconds step, std::int64_t steps) {
           .p95 = step.count()};
 }
 
-/// Of more workers, summary.json has one row for each class of equal ones: their rows are equal, too.
+/// Of more workers, summary.json has one row for each class of equal ones: their rows are equal, too, unless
+/// some of them departed.
 constexpr int most_rows = 2048;
 
 void keep_first_of_classes(const Job& job, const Prediction& found, std::vector<RankSummary>& rows) {
@@ -130,7 +131,8 @@ Summary summary_of(const Job& job, const RunInfo& info, const Prediction& found,
     rank.staleness.reset();
     rank.local_steps.reset();
   }
-  if (found.workers > most_rows) keep_first_of_classes(job, found, summary.ranks);
+  if (found.workers > most_rows && life.journal.membership.empty())
+    keep_first_of_classes(job, found, summary.ranks);
   const auto [least, most] = std::ranges::minmax(found.classes, {}, &WorkerTimes::steps);
   double all = 0.0;
   for (const WorkerTimes& of : found.classes) all += of.steps * static_cast<double>(of.workers.size());

@@ -17,8 +17,8 @@ std::vector<WorkOfRound> work_of_rounds(const Job& job, const Prediction& found)
 /// How good the figures are, for run.json.
 nlohmann::json describe_closed_form(const Prediction& found, const JobLife& lives);
 
-/// As summarise(), but of more than 2,048 workers with one row for each class of equal ones. Times of steps
-/// are those with all workers. `info` has the generations of the life.
+/// As summarise(), but of more than 2,048 workers, none of which departed or came, with one row for each
+/// class of equal ones. Times of steps are those with all workers. `info` has the generations of the life.
 Summary summary_of(const Job& job, const RunInfo& info, const Prediction& found, const JobLife& lives,
                    const Life& life);
 

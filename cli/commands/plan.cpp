@@ -10,7 +10,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <limits>
+#include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -135,8 +135,8 @@ void write_plan(const Lattice& lattice, const PlanResult& result) {
                    "# Written by: " + command_line() + "\n" + to_yaml(experiment) + "\n");
   write_whole_file(result.folder + "/suite.yaml", suite_text(result.folder));
   nlohmann::json document = plan_document(lattice, result);
-  // A nearest configuration may never end.
-  if (best.figures.time_s.high < std::numeric_limits<double>::infinity())
+  // If some lives never end, their mean says nothing of runs that do.
+  if (std::isfinite(best.figures.mean_time_s))
     document["forecast"] = forecast_document(result.folder, forecast_of_runs(best.figures));
   write_whole_file(result.folder + "/plan.json", document.dump(2) + '\n');
 }

@@ -170,6 +170,20 @@ TEST_F(Plan, RunsWithOtherFatesArePaidAsForetold) {
   EXPECT_THAT(other.output, ::testing::Not(HasSubstr("forecast of the plan:")));
 }
 
+/// A job that may start again once, on a machine that departs twice in about 2 % of the lives: these never
+/// end, so no mean of them is a forecast of a run that ends.
+TEST_F(Plan, LivesThatNeverEndAreNoForecast) {
+  const json found = plan(
+      ": one spot' --max-machines 1 --confidence 0.8 --set recovery.mode=restart --set "
+      "recovery.policy=restart --set recovery.restarts=1 --set checkpoint.policy=fixed --set "
+      "checkpoint.options.interval=10 --set transience.lifetime=exponential --set "
+      "'transience.options={mean: 550}'");
+  const json& row = found.at("rows").at(0);
+  EXPECT_TRUE(row.at("mean_time_s").is_null());
+  EXPECT_TRUE(row.at("time_s").at("high").is_number());
+  EXPECT_FALSE(found.contains("forecast"));
+}
+
 #ifdef TANDEM_TESTS_RUN
 class LongPlan : public Plan {};
 

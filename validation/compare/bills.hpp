@@ -40,8 +40,8 @@ struct Bills {
 /// None: no run.
 std::optional<Bills> bills_of(std::span<const PaidRun> runs);
 
-/// "20 runs of a planned job: paid $0.0412 in the mean, forecast $0.0409 (+0.7 %), 18 of them within its 90 %
-/// interval; ..."
+/// "Bill of 20 runs of a planned job: paid $0.0412, forecast $0.0409 (+0.7 %), 18 of them in its 90 %
+/// interval; time ...; means of the runs".
 std::string text_of(const Bills& bills);
 
 /// Of one run: the forecast, and how far the run differs from it.

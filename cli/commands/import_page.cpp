@@ -37,7 +37,7 @@ double element_bytes_of(const trace::TracedJob& job) {
 /// "fp32".
 std::string wire_name(const trace::TracedJob& job) {
   const double own = element_bytes_of(job);
-  return own == 4 ? "fp32" : own == 2 ? "16 bits" : fmt::format("{:g} B per element", own);
+  return own == 4 ? "fp32" : own == 2 ? "16-bit" : fmt::format("{:g}-byte", own);
 }
 
 json curve_of(const trace::TracedJob& job, std::string name, EstimatedMachines machines) {

@@ -143,9 +143,17 @@ FormScore score_of(const Catalog<FormFit>::Entry& form, const std::vector<Sample
   return score;
 }
 
-std::vector<FormScore> scores_of(const std::vector<Sample>& samples) {
+/// `all`: each form fitted to all samples. What the whole table refuses, e.g. powers of a feature that is 0
+/// in one group alone, or more points than a form takes, predicts no group.
+std::vector<FormScore> scores_of(const std::vector<Sample>& samples, const std::vector<FormResult>& all) {
   std::vector<FormScore> scores;
-  for (const auto& form : forms().entries()) scores.push_back(score_of(form, samples));
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto& form = forms().entries()[i];
+    if (all[i].fitted)
+      scores.push_back(score_of(form, samples));
+    else
+      scores.push_back({form.name, std::nullopt, std::nullopt, 1.0, all[i].reason});
+  }
   return scores;
 }
 
@@ -163,15 +171,10 @@ FittedForm chosen_form(const std::vector<Sample>& samples, const std::vector<For
   return *forms().entries().front().make(points).fitted;
 }
 
-/// `all`: each form fitted to all samples.
 FoldOfGroup fold_without(const std::string& group, const std::vector<Sample>& samples,
                          const std::vector<FormResult>& all) {
   const auto [own, others] = split(samples, group);
-  auto scores = scores_of(others);
-  // What the whole table refuses, e.g. powers of a feature that is 0 in this group alone, predicts no group.
-  for (std::size_t i = 0; i < scores.size(); ++i)
-    if (!all[i].fitted) scores[i].errors.reset();
-  FittedForm form = chosen_form(others, scores);
+  FittedForm form = chosen_form(others, scores_of(others, all));
   Vector ratios = log_ratios(form, own);
   return {group, std::move(form), std::move(ratios)};
 }
@@ -293,10 +296,10 @@ Evaluation evaluate_forms(const std::vector<Reading>& readings) {
   Evaluation found;
   found.within_runs = mean_of(samples, &Sample::within);
   found.between_runs = mean_of(samples, &Sample::between);
-  found.scores = scores_of(samples);
-  found.predictor.form = chosen_form(samples, found.scores);
   std::vector<FormResult> all;
   for (const auto& form : forms().entries()) all.push_back(form.make(points_of(samples)));
+  found.scores = scores_of(samples, all);
+  found.predictor.form = chosen_form(samples, found.scores);
   Errors inside;
   for (const std::string& group : groups) {
     found.predictor.folds.push_back(fold_without(group, samples, all));

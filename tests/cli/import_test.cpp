@@ -374,6 +374,7 @@ TEST(Import, DoesNotOfferWhatTheJobDoesAlready) {
   const CommandLine line;
   line.write("trace.json", steps_text(6, R"("deviceProperties": [{"id": 9, "name": "Tesla V100"}], )"));
   EXPECT_EQ(line.tandem("import trace.json --out job.yaml").exit_code, 0);
+  EXPECT_THAT(line.shell("cat job.html").output, HasSubstr("16-bit gradients, as recorded"));
   EXPECT_THAT(line.tandem("study job.yaml --vary compression --workers 2 --within 10Gbps --list").output,
               AllOf(HasSubstr("the buckets are sent in fp16 already"), Not(HasSubstr("compression=none"))));
 }

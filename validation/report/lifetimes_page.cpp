@@ -137,7 +137,8 @@ void add_hours(const LifetimesFit& fit, Page& page) {
   page.add(Note{fmt::format(
       "The hazard is a rate by age times a factor by the hour (model piecewise, option by_hour); the mean of "
       "the factors is 1. Intervals of {:g} % are exact for the counted departures, if machines depart "
-      "independently of each other. An AIC below 0 means that the hour explains more than its factors cost.",
+      "independently of each other and the rates by age are those that were fitted. An AIC below 0 means "
+      "that the hour explains more than its factors cost.",
       100.0 * fit.confidence)});
 }
 

@@ -81,7 +81,7 @@ TEST(GroupFolds, FindTheTwoDirectionsInWhichFeaturesVary) {
 
 TEST(GroupFolds, OfTooFewGroupsSayWhy) {
   const Evaluation found = evaluate_forms(table_of(additive, 5));
-  EXPECT_EQ(score(found, "quadratic").reason, "4 points for 6 coefficients");
+  EXPECT_EQ(score(found, "quadratic").reason, "5 points for 6 coefficients");
   EXPECT_FALSE(score(found, "quadratic").errors);
 }
 

@@ -12,7 +12,7 @@ namespace TANDEM_FILE {
 
 constexpr double flop_s = 1e-11, byte_s = 5e-11, launch_s = 1e-5, constant_s = 5e-3;
 
-/// 5 flops per byte divide the layers: the first ones have more than 10, the others at most 3.
+/// 5 flops per byte divide the layers: the first ones have at least 100, the others at most 1.
 std::vector<LayerDemand> network(int i) {
   std::vector<LayerDemand> layers;
   for (int j = 0; j < 3 + i % 5; ++j)

@@ -80,5 +80,17 @@ TEST_F(SupportVectorForm, SayWhyTheyAreNotFitted) {
   EXPECT_EQ(fit_support_vectors(points).reason, "features that are not above 0");
 }
 
+/// Each fold has 40 points, which support vectors take, and predict well.
+TEST_F(SupportVectorForm, AreNotJudgedWhereTheWholeTableHasTooManyPoints) {
+  std::vector<Reading> readings;
+  for (const FormPoint& point : bent(41)) readings.push_back({point, ""});
+  const Evaluation found = evaluate_forms(readings);
+  const FormScore& svr = found.scores.back();
+  EXPECT_EQ(svr.name, "svr");
+  EXPECT_FALSE(svr.errors);
+  EXPECT_EQ(svr.reason, "more than 40 points");
+  EXPECT_NE(found.predictor.form.name, "mean") << "another form predicts";
+}
+
 }  // namespace TANDEM_FILE
 }  // namespace tandem::estimates

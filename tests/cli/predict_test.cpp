@@ -40,7 +40,7 @@ TEST(PredictReport, SpeedGrowsWithWorkersUpToTheCapOfTheServer) {
   const std::string text((std::istreambuf_iterator<char>(page)), {});
   EXPECT_THAT(text,
               HasSubstr("from 5 on, more workers gain less than half of a proportional gain; the servers "
-                        "allow at most 400 samples/s"));
+                        "allow at most 400.0 samples/s"));
   EXPECT_THAT(text, HasSubstr("From 2 servers on"));
 }
 

@@ -209,7 +209,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"local_sgd_8_servers", 8, 0.02, by("local-sgd")},
         Case{"local_sgd_6_unequal_servers", 6, 0.02, by("local-sgd"), true},
         Case{"easgd_8", 8, 0.02, by("easgd")}, Case{"fedavg_8", 8, 0.02, by("fedavg")},
-        Case{"dc_asgd_4", 4, 0.3, by("dc-asgd")}, Case{"asp_6_unequal", 6, 0.2, by("asp"), true},
+        Case{"dc_asgd_4", 4, 0.3, by("dc-asgd")}, in_long_job({"asp_6_unequal", 6, 0.2, by("asp"), true}),
         Case{"rennala_4", 4, 0.2, by("rennala")}, Case{"local_sgd_8", 8, 0.02, local_sgd},
         Case{"two_servers_one_core", 4, 0.02, two_on_one_host, false, 1, slow_server,
              "the work of the servers ('host-0': 2 servers, 1 core)"},

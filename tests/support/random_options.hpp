@@ -17,6 +17,8 @@ namespace tandem::testing {
 inline OptionValue random_value(const OptionSpec& spec, Rng& random) {
   if (std::holds_alternative<bool>(spec.default_value)) return random.below(2) == 1;
   if (!spec.choices.empty()) return spec.choices[random.below(spec.choices.size())];
+  // Free text, as names of hosts.
+  if (std::holds_alternative<std::string>(spec.default_value)) return spec.default_value;
   if (std::holds_alternative<double>(spec.default_value))
     return spec.minimum + random.uniform() * std::min(1.0, spec.maximum - spec.minimum);
   const auto range = static_cast<std::uint64_t>(std::min(6.0, spec.maximum - spec.minimum));

@@ -243,6 +243,18 @@ void add_variants(Rng& rng, Experiment& experiment) {
 }
 
 // Only valid combinations, because reading an experiment checks them.
+void draw_algorithm(Rng& rng, Experiment::Sync& sync) {
+  sync.algorithm = rng.below(2) == 0 ? "local-sgd" : "bsp";
+  if (sync.algorithm == "local-sgd") {
+    sync.options["h"] = static_cast<std::int64_t>(1 + rng.below(9));
+    sync.options["weights"] = std::string(rng.below(2) == 0 ? "samples" : "uniform");
+  }
+  if (sync.decides == PushOrder::each_server) return;
+  sync.algorithm = "asp";
+  sync.options.clear();
+  sync.exchange = ExchangeUnit::whole;
+}
+
 Experiment random_experiment(std::uint64_t seed, const std::string& platform) {
   Rng rng(seed);
   Experiment experiment;
@@ -251,16 +263,7 @@ Experiment random_experiment(std::uint64_t seed, const std::string& platform) {
   experiment.sync.over = sync::Route::server;
   experiment.physics.all_reduce = LibraryAlgorithm::automatic;
   experiment.workload.measured_buffers = Bytes(0);
-  experiment.sync.algorithm = rng.below(2) == 0 ? "local-sgd" : "bsp";
-  if (experiment.sync.algorithm == "local-sgd") {
-    experiment.sync.options["h"] = static_cast<std::int64_t>(1 + rng.below(9));
-    experiment.sync.options["weights"] = std::string(rng.below(2) == 0 ? "samples" : "uniform");
-  }
-  if (experiment.sync.decides == PushOrder::first_server) {
-    experiment.sync.algorithm = "asp";
-    experiment.sync.options.clear();
-    experiment.sync.exchange = ExchangeUnit::whole;
-  }
+  draw_algorithm(rng, experiment.sync);
   if (experiment.sync.overlap == OverlapMode::both) experiment.sync.overlap = OverlapMode::none;
   if (rng.below(2) == 0) {
     experiment.sync.compression = "top-k";
@@ -288,7 +291,8 @@ Experiment random_experiment(std::uint64_t seed, const std::string& platform) {
     experiment.data.sampling_options["chunk"] = static_cast<std::int64_t>(1 + rng.below(999));
     experiment.data.sampling_options["group"] = static_cast<std::int64_t>(1 + rng.below(99));
   }
-  if (experiment.workload.math == Math::modelled && experiment.data.split == "iid" && rng.below(2) == 0) {
+  if (experiment.workload.math == Math::modelled && experiment.data.split == "iid" &&
+      experiment.sync.algorithm != "asp" && rng.below(2) == 0) {
     experiment.data.source = DataSource::memory;
     const auto& sampler = sampling::samplers().find("rank-exponential");
     experiment.data.sampling = sampler.name;

@@ -300,7 +300,8 @@ std::vector<Tie> ties_to_workers() {
 /// Of a job that is launched again, perhaps with fewer workers.
 std::vector<Limit> of_fewer_workers() {
   const auto may_be_fewer = [](All all) {
-    return all.experiment.recovery.least < static_cast<int>(all.experiment.placement.workers.size());
+    return all.launches_again() &&
+           all.experiment.recovery.least < static_cast<int>(all.experiment.placement.workers.size());
   };
   const std::string shrinks = departs + commits + "recovery.mode=restart recovery.policy=shrink ";
   std::vector<Limit> limits;

@@ -55,6 +55,7 @@ class Placer {
     check_precision();
     check_sync();
     check_commits();
+    check_(experiment_, chosen_);
     if (launches_again(experiment_.continuation())) check_least();
     if (experiment_.transience.may_depart()) check_departures();
     if (experiment_.data.source == DataSource::storage) check_storage();
@@ -155,6 +156,11 @@ class Placer {
     if (placement_.worker_count > 0) placement_.worker_count = static_cast<int>(placement_.workers.size());
     if (placement_.workers.empty())
       fail_at("placement.workers", "at least one host without another role", "none; list the workers");
+    // A job that starts again waits for all workers, unless the user says with how few it may continue.
+    auto& recovery = experiment_.recovery;
+    if (launches_again(experiment_.continuation()) && !recovery.shrinks() &&
+        !locate_("recovery.least").is_given)
+      recovery.least = static_cast<int>(placement_.workers.size());
     if (servers_ == Servers::co_located) placement_.servers = placement_.workers;
     if (servers_ == Servers::own && has_server) check_own_hosts();
     if (!has_server && !has_steward) placement_.servers.clear();
@@ -373,14 +379,11 @@ class Placer {
       fail_at("recovery.most", fmt::format("at most {} for {}", limit, algorithm().name), quote(most));
   }
 
-  /// A job that starts again waits for all workers, unless recovery.least says with how few it may continue.
-  /// Options of the algorithm may need more.
-  void check_least() {
+  /// Options of the algorithm may need more workers.
+  void check_least() const {
     const auto workers = static_cast<int>(placement_.workers.size());
-    int& least = experiment_.recovery.least;
-    if (!experiment_.recovery.shrinks() && !locate_("recovery.least").is_given) least = workers;
+    const int least = experiment_.recovery.least;
     check_most();
-    check_(experiment_, chosen_);
     for (int fewer = workers - 1; fewer >= least; --fewer) {
       try {
         make_policies(fewer);

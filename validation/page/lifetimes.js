@@ -66,7 +66,7 @@
   /** Points of several series, those of one place next to each other. `series`: {name, points: {begin, end, y, low, high, text}}. */
   const drawPoints = (id, series, x, title, others = []) => {
     if (!element(id)) return;
-    const values = series.flatMap(({points}) => points.map(({y}) => y)), highs = series.flatMap(({points}) => points.map(({high}) => high));
+    const largest = key => Math.max(...series.flatMap(({points}) => points.map(point => point[key])));
     new Chart(element(id), {
       type: 'scatter',
       data: {datasets: [
@@ -75,8 +75,8 @@
           data: points.map(({begin, end, ...more}) => ({x: begin + (end - begin) * (index + 0.5) / series.length, ...more}))})),
         ...others]},
       options: {
-        // Bounds of few departures may be far above all rates.
-        scales: {x, y: axis(title, {min: 0, max: Math.min(Math.max(...highs), 3 * Math.max(...values)) * 1.05, ticks: {includeBounds: false}})},
+        // Rates of few departures, and their bounds, may be far above all others.
+        scales: {x, y: axis(title, {min: 0, max: Math.min(largest('high'), 3 * largest('y'), 4 * largest('low')) * 1.05, ticks: {includeBounds: false}})},
         plugins: {tooltip: {callbacks: {label: ({dataset, raw}) => `${dataset.label}, ${raw.text}`}}}},
       plugins: [intervals],
     });

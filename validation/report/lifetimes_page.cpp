@@ -165,8 +165,9 @@ Page page_of_lifetimes(const LifetimesFit& fit) {
                     significant(test->statistic, 4), test->degrees, significant(test->p_value, 4))});
   page.add(
       Note{fmt::format("Curves are Kaplan-Meier estimates with their intervals of {:g} %, which are "
-                       "symmetric in log(-log) of the share; intervals of "
-                       "parameters: {}. Parameters are in seconds, rates per second.",
+                       "symmetric in log(-log) of the share; rates of few departures, and their "
+                       "bounds, may lie above the chart. Intervals of parameters: {}. Parameters are in "
+                       "seconds, rates per second.",
                        100.0 * fit.confidence, fit.intervals)});
   return page;
 }

@@ -23,8 +23,7 @@ constexpr std::int64_t page = 4096;
 // where two ranks send each other 16 MiB, MPI's single copy took 2.8 times as long as its two copies or those
 // through this memory.
 constexpr std::int64_t most_together = std::int64_t{64} << 20;
-// Tree schedules have many messages in flight. Pages that are never written take no memory.
-constexpr std::int64_t most_room = std::int64_t{128} << 20;
+// Tree schedules have many messages in flight.
 constexpr std::int64_t largest_in_room = 4;
 // Smaller messages MPI itself copies twice.
 constexpr std::int64_t least = 16 * 1024;
@@ -36,14 +35,14 @@ constexpr std::int64_t first_streamed = 16 * 1024;
 
 /// The share of the node's free shared memory that each of `ranks` may use; most of it is left to other
 /// programs.
-std::int64_t affordable_room(int ranks) {
+std::int64_t affordable_room(int ranks, std::int64_t most) {
   constexpr std::int64_t others = 4;
   struct statvfs shared {};
   // Where Open MPI makes such memory.
   constexpr const char* directory = "/dev/shm";
   if (access(directory, W_OK) != 0 || statvfs(directory, &shared) != 0) return 0;
   const auto left = static_cast<std::int64_t>(shared.f_bavail) * static_cast<std::int64_t>(shared.f_frsize);
-  return std::min(most_room, left / others / ranks / page * page);
+  return std::min(most, left / others / ranks / page * page);
 }
 
 void copy(std::byte* to, const std::byte* from, std::size_t size) { std::memcpy(to, from, size); }
@@ -68,7 +67,7 @@ std::vector<Rank> ranks_of(MPI_Comm node, MPI_Comm communicator) {
 
 }  // namespace
 
-NodeMemory::NodeMemory(MPI_Comm communicator) {
+NodeMemory::NodeMemory(MPI_Comm communicator, Bytes room) {
   int size = 0;
   check_mpi(MPI_Comm_size(communicator, &size), "MPI_Comm_size");
   parts_.resize(static_cast<std::size_t>(size), nullptr);
@@ -77,7 +76,7 @@ NodeMemory::NodeMemory(MPI_Comm communicator) {
   const std::vector<Rank> ranks = ranks_of(node, communicator);
   // The same on all ranks, so that two ranks agree whether they can reach each other.
   const auto members = static_cast<std::int64_t>(ranks.size());
-  room_ = affordable_room(static_cast<int>(members));
+  room_ = affordable_room(static_cast<int>(members), room.count());
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, &room_, 1, MPI_INT64_T, MPI_MIN, node), "MPI_Allreduce");
   const std::int64_t affordable = std::min(most_together / members, room_ / largest_in_room - page);
   if (members > 1 && affordable >= least) {

@@ -21,8 +21,11 @@ namespace tandem {
 /// pipelined, may take less time (node_routes.hpp). Not thread-safe.
 class NodeMemory {
  public:
-  /// Collective over `communicator`, whose rank numbers all functions use. Errors: WorldError.
-  explicit NodeMemory(MPI_Comm communicator);
+  /// Pages that are never written take no memory.
+  static constexpr Bytes most_room{std::int64_t{128} << 20};
+  /// Collective over `communicator`, whose rank numbers all functions use. `room`: at most so much for each
+  /// rank's messages. Errors: WorldError.
+  explicit NodeMemory(MPI_Comm communicator, Bytes room = most_room);
   /// Collective, unless an exception leads here.
   ~NodeMemory();
   NodeMemory(const NodeMemory&) = delete;

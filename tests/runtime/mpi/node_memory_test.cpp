@@ -45,8 +45,11 @@ std::optional<std::int64_t> put(NodeMemory& memory, const Block& bytes) {
   return place;
 }
 
+/// Room of a memory that a few messages fill.
+constexpr Bytes soon_full{std::int64_t{16} << 20};
+
 TEST(NodeMemory, BlocksAreReadBackInAnyOrder) {
-  NodeMemory memory(MPI_COMM_WORLD);
+  NodeMemory memory(MPI_COMM_WORLD, soon_full);
   const unsigned seed = 20261122;
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
@@ -90,7 +93,7 @@ TEST(NodeMemory, SuccessiveSizesReuseOnePlace) {
 }
 
 TEST(NodeMemory, IsPartitionedAnewWhenEmpty) {
-  NodeMemory memory(MPI_COMM_WORLD);
+  NodeMemory memory(MPI_COMM_WORLD, soon_full);
   std::vector<std::int64_t> places;
   while (const auto place = put(memory, filled(0, 0, 50'000))) places.push_back(*place);
   EXPECT_GE(places.size(), 4 * static_cast<std::size_t>(memory.largest() / (13 * 4096)));
@@ -113,7 +116,7 @@ TEST(NodeMemory, AloneReachesNoOtherRank) {
 }
 
 TEST(NodeMemory, MessagesWithoutRoomUseMpi) {
-  const auto memory = std::make_shared<NodeMemory>(MPI_COMM_WORLD);
+  const auto memory = std::make_shared<NodeMemory>(MPI_COMM_WORLD, soon_full);
   MpiContext context(MPI_COMM_WORLD, {.node_memory = memory});
   const Rank next = (context.rank() + 1) % context.world_size();
   const Rank previous = (context.rank() + context.world_size() - 1) % context.world_size();

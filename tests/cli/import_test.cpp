@@ -320,15 +320,6 @@ TEST(Import, AJobWaitsForTheBuffersOfItsFirstWorker) {
   EXPECT_EQ(json::parse(described.output).at("description").at("broadcast_bytes"), 25'000'000);
 }
 
-/// 50 MB in a ring of 2,100 workers: 2 x 2099 / 2100 of them over each link, 80 ms at 10 Gb/s.
-TEST(LongImport, AnAnswerInClosedFormCountsTheStepsOfAllWorkers) {
-  const CommandLine line;
-  write_job(line, two_buckets("25MB", "30ms", "60ms"));
-  const auto many = line.tandem("simulate job.yaml --workers 2100 --within 10Gbps --fidelity priced");
-  EXPECT_EQ(many.exit_code, 0) << many.output;
-  EXPECT_THAT(many.output, HasSubstr("50.0 MB a step need 80.0 ms of each link"));
-}
-
 /// Written by a simulation, read by an import, and simulated again.
 TEST(Import, ReadsTheChakraTracesOfASimulation) {
   const CommandLine line;

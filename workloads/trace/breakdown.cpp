@@ -5,20 +5,18 @@
 namespace tandem::trace {
 namespace {
 
+/// `span_of` keeps the order of begins.
 template <class IsCounted, class SpanOf>
 Breakdown breakdown(const Trace& trace, const IsCounted& is_counted, const SpanOf& span_of) {
   Spans all, computation, communication;
   for (const auto& event : trace.device) {
     if (!is_counted(event)) continue;
     const Span span = span_of(event.span);
-    all.push_back(span);
-    if (event.work == DeviceWork::computation) computation.push_back(span);
-    if (event.work == DeviceWork::communication) communication.push_back(span);
+    append(all, span);
+    if (event.work == DeviceWork::computation) append(computation, span);
+    if (event.work == DeviceWork::communication) append(communication, span);
   }
   if (all.empty()) return {};
-  all = union_of(std::move(all));
-  computation = union_of(std::move(computation));
-  communication = union_of(std::move(communication));
   Breakdown found;
   found.kernel_time = all.back().end - all.front().begin;
   found.idle = found.kernel_time - length(all);

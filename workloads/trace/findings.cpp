@@ -5,7 +5,6 @@
 #include <cctype>
 #include <map>
 #include <set>
-#include <unordered_set>
 #include <utility>
 
 namespace tandem::trace {
@@ -23,19 +22,19 @@ std::string device_name(const Trace& trace) {
 /// A launch without kernel counts where it says Launch: a copy of the host needs no GPU, and a captured graph
 /// launches nothing. A text that ends early lacks the rest of some pairs: the profiler did not lose it.
 std::size_t lost_records(const Trace& trace) {
-  std::unordered_set<std::uint32_t> used;
+  std::vector<bool> is_used(trace.launches.size());
   std::size_t lost = static_cast<std::size_t>(trace.report.device_events_at_0);
   if (trace.report.cut_at_byte) return lost;
   for (const auto& event : trace.device)
     if (event.launch == none)
       ++lost;
     else
-      used.insert(event.launch);
+      is_used[event.launch] = true;
   for (std::uint32_t index = 0; index < trace.launches.size(); ++index) {
     const std::string& name = trace.text(trace.launches[index].name);
     const bool is_kernel =
         name.find("Launch") != std::string::npos && name.find("Graph") == std::string::npos;
-    if (is_kernel && !used.contains(index)) ++lost;
+    if (is_kernel && !is_used[index]) ++lost;
   }
   return lost;
 }
@@ -195,7 +194,12 @@ RankFindings analyse(const Trace& trace) {
   const Steps steps = find_steps(trace);
   const DeviceTimes times = device_times(trace);
   std::vector<StepPhases> phases;
-  for (std::size_t i = 0; i < steps.all.size(); ++i) phases.push_back(phases_of(trace, steps, i));
+  // Nodes are most of what a step has, and those of one step are printed.
+  const std::size_t printed = steps.inner.empty() ? steps.all.size() - 1 : steps.inner.back();
+  for (std::size_t i = 0; i < steps.all.size(); ++i) {
+    phases.push_back(phases_of(trace, steps, i));
+    if (i != printed) phases.back().layers = std::vector<Layer>();
+  }
   RankFindings findings;
   findings.file = trace.name;
   findings.rank = trace.metadata.rank;

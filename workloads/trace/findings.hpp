@@ -25,7 +25,7 @@ struct StepFindings {
   Nanoseconds host_time = 0;          ///< as marked on the CPU
   std::optional<Nanoseconds> window;  ///< on the GPU
   std::optional<WindowParts> parts;   ///< of the window
-  StepPhases phases;
+  StepPhases phases;                  ///< layers: of the last step that counts, or else the last one
   std::vector<Bucket> buckets;
   Copies copies;
   LoaderTime loader;

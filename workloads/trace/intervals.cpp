@@ -4,14 +4,17 @@
 
 namespace tandem::trace {
 
+void append(Spans& sorted, Span span) {
+  if (!sorted.empty() && span.begin <= sorted.back().end)
+    sorted.back().end = std::max(sorted.back().end, span.end);
+  else
+    sorted.push_back(span);
+}
+
 Spans union_of(Spans spans) {
   std::ranges::sort(spans, {}, &Span::begin);
   Spans merged;
-  for (const Span& span : spans)
-    if (!merged.empty() && span.begin <= merged.back().end)
-      merged.back().end = std::max(merged.back().end, span.end);
-    else
-      merged.push_back(span);
+  for (const Span& span : spans) append(merged, span);
   return merged;
 }
 

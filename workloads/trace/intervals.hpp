@@ -9,6 +9,8 @@ namespace tandem::trace {
 
 using Spans = std::vector<Span>;
 
+/// Adds to a set. Pre: the span begins no earlier than any in it.
+void append(Spans& sorted, Span span);
 /// The times that are in at least one of the spans.
 Spans union_of(Spans spans);
 Nanoseconds length(const Spans& sorted);

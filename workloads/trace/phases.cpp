@@ -1,6 +1,7 @@
 #include "workloads/trace/phases.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -57,6 +58,20 @@ const HostEvent* innermost(const std::vector<const HostEvent*>& events, TextId t
     if ((*at)->thread == thread && (*at)->span.contains(time)) return *at;
   }
   return nullptr;
+}
+
+/// The first size of the images that the first convolution has: "[[64,3,224,224],[64,3,7,7]]" is 64.
+int samples_of(const std::vector<Layer>& layers) {
+  for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer) {
+    if (layer->forward.find("conv") == std::string::npos) continue;
+    const auto digit = layer->shapes.find_first_of("0123456789");
+    if (digit == std::string::npos || layer->shapes.find(',') < digit) continue;
+    int samples = 0;
+    const char* const text = layer->shapes.data();
+    const auto read = std::from_chars(text + digit, text + layer->shapes.size(), samples);
+    if (read.ec == std::errc() && samples > 0) return samples;
+  }
+  return 0;
 }
 
 struct NodeTime {
@@ -122,6 +137,7 @@ class PhaseDivision {
         describe(*found->second, layer);
       phases_.layers.push_back(std::move(layer));
     }
+    phases_.samples = samples_of(phases_.layers);
     return std::move(phases_);
   }
 

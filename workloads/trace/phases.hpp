@@ -35,6 +35,7 @@ struct StepPhases {
   std::size_t accumulated_gradients = 0;
   std::size_t kernels_in_nodes = 0;
   std::size_t kernels_between_nodes = 0;  ///< of the backward pass's thread
+  int samples = 0;                        ///< images of the first convolution; 0: not known
   std::vector<Layer> layers;              ///< in the order of the backward pass
 };
 

@@ -121,16 +121,15 @@ std::optional<std::size_t> step_at(const Steps& steps, Nanoseconds launched) {
 }
 
 DeviceTimes device_times(const Trace& trace) {
-  Spans computation, communication, memory, busy;
+  DeviceTimes times;
   for (const auto& event : trace.device) {
-    busy.push_back(event.span);
-    Spans& own = event.work == DeviceWork::computation     ? computation
-                 : event.work == DeviceWork::communication ? communication
-                                                           : memory;
-    own.push_back(event.span);
+    append(times.busy, event.span);
+    append(event.work == DeviceWork::computation     ? times.computation
+           : event.work == DeviceWork::communication ? times.communication
+                                                     : times.memory,
+           event.span);
   }
-  return {union_of(std::move(computation)), union_of(std::move(communication)), union_of(std::move(memory)),
-          union_of(std::move(busy))};
+  return times;
 }
 
 WindowParts parts_of(const DeviceTimes& times, Span window) {

@@ -1,7 +1,6 @@
 #include "workloads/trace/traced_job.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "workloads/trace/checks.hpp"
@@ -25,21 +24,6 @@ double spread_of(const RankFindings& findings) {
   return std::sqrt(std::max(0.0, (squares - sum * mean) / (count - 1))) / mean;
 }
 
-/// The first size of the images that the first convolution has: "[[64,3,224,224],[64,3,7,7]]" is 64.
-int samples_of(const RankFindings& findings) {
-  for (const auto& step : findings.steps)
-    for (auto layer = step.phases.layers.rbegin(); layer != step.phases.layers.rend(); ++layer) {
-      if (layer->forward.find("conv") == std::string::npos) continue;
-      const auto digit = layer->shapes.find_first_of("0123456789");
-      if (digit == std::string::npos || layer->shapes.find(',') < digit) continue;
-      int samples = 0;
-      const char* const text = layer->shapes.data();
-      const auto read = std::from_chars(text + digit, text + layer->shapes.size(), samples);
-      if (read.ec == std::errc() && samples > 0) return samples;
-    }
-  return 0;
-}
-
 /// The steps that count; if a trace has too few steps, those whose end is in it.
 std::optional<Nanoseconds> longest_window(const RankFindings& findings) {
   std::optional<Nanoseconds> longest;
@@ -59,7 +43,8 @@ TracedJob traced_job(const RankFindings& findings, std::optional<Nanoseconds> st
   const StepSummary& summary = findings.summary;
   TracedJob job;
   job.spread = spread_of(findings);
-  job.samples = samples_of(findings);
+  for (const StepFindings& step : findings.steps)
+    if (job.samples == 0) job.samples = step.phases.samples;
   job.buffers = findings.buffers.bytes;
   if (findings.slowdown) job.slowdown = std::max(1.0, findings.slowdown->factor);
   const Nanoseconds work = summary.forward + summary.backward + summary.optimizer + summary.parts.memory;

@@ -376,6 +376,17 @@ std::vector<Change> changes_of_records() {
          made.span("user_annotation", "nccl:all_reduce", 1113, 1, R"("Input Dims": [[1000]])", 2);
        },
        "", [](const RankFindings& findings) { EXPECT_EQ(findings.collectives.size(), 4U); }},
+      {"only the first step, which does not count, has shapes",
+       [](MadeTrace& made) {
+         made.span("cpu_op", "aten::conv2d", 1001, 1,
+                   R"("Sequence number": 3, "Input Dims": [[64,3,8,8],[4,3,2,2]])");
+       },
+       "",
+       [](const RankFindings& findings) {
+         EXPECT_EQ(trace::traced_job(findings).samples, 64);
+         for (std::size_t i = 0; i < findings.steps.size(); ++i)
+           EXPECT_EQ(findings.steps[i].phases.layers.size(), i == 2 ? 2U : 0U);
+       }},
       {"a kernel begins before its launch", [](MadeTrace& made) { made.kernel("gemm", 1183, 1182, 2); }, "",
        [](const RankFindings& findings) {
          EXPECT_EQ(findings.delays.early, 1U);

@@ -121,7 +121,7 @@ class DirectoryTwins : public Twins {};
 
 TEST_P(DirectoryTwins, ReadEachSampleFromTheStoreOnce) {
   play(
-      "--set data.source=storage --set data.cache_capacity=13000 --set data.sampling=shuffled --set "
+      "--set data.source=storage --set data.cache_capacity=13000 --set data.prefetch=0 --set "
       "workload.train_samples=48 --set stop.rounds=12 --set placement.workers=[node-1,node-2,node-3] --set "
       "placement.cache_nodes=[node-1,node-2,node-3] --set placement.stores=[server] --set "
       "placement.directory=server --set data.peers=directory --set data.copies=1 --set "
@@ -152,9 +152,13 @@ TEST_P(DirectoryTwins, ReadEachSampleFromTheStoreOnce) {
   EXPECT_EQ(comparison.replay.state, validation::Gate::State::passed) << comparison.replay.detail;
 }
 
-INSTANTIATE_TEST_SUITE_P(LongPolicies, DirectoryTwins,
-                         ::testing::Values("--set data.cache=minio --set data.prefetch=0",
-                                           "--set data.cache=lru --set data.prefetch=0"));
+INSTANTIATE_TEST_SUITE_P(
+    LongPolicies, DirectoryTwins,
+    ::testing::Values("--set data.cache=minio --set data.sampling=shuffled",
+                      "--set data.cache=lru --set data.sampling=shuffled",
+                      "--set data.cache=icache --set 'data.cache_options={split: 1.0}' "
+                      "--set data.sampling=importance --set "
+                      "'data.sampling_options={warm_up: 1, history: 8, block: 8, high: 1}'"));
 
 /// A directory names nodes that evict meanwhile, so counts differ; what policies decide is what was recorded.
 TEST_F(LongTwins, DecisionsWithADirectoryReplay) {

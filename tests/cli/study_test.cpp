@@ -107,7 +107,8 @@ TEST_F(Study, WithoutWarmEpochsKeepsTheResultAndSaysWhyThereIsNoLeastCache) {
 TEST_F(Study, SimulatesEveryConfigurationAndReportsThem) {
   const auto result = line_.tandem("study study.yaml --out out");
   ASSERT_EQ(result.exit_code, 0) << result.output;
-  for (const char* part : {"Question: two or four", "by workers", "out/report.html", "More workers pay up to"})
+  for (const char* part :
+       {"Question: two or four", "by workers", "out/report.html", "More workers pay up to"})
     EXPECT_NE(result.output.find(part), std::string::npos) << part << "\n" << result.output;
   const json report = read(line_.folder() / "out" / "report.json");
   EXPECT_EQ(report.at("kind"), "study");
@@ -181,6 +182,7 @@ TEST_F(LongStudy, EachPartOfICacheShortensAJobWhoseStoreIsTheLimit) {
   for (const char* without : {"when-idle", "no-packages", "no-substitution", "no-L-cache"})
     EXPECT_GT(makespans.at(without), 1.03 * whole) << without;
   EXPECT_GT(makespans.at("four-boards-no-L-cache"), 1.05 * makespans.at("four-boards"));
+  EXPECT_GT(makespans.at("two-boards"), 1.05 * makespans.at("two-boards-directory"));
   EXPECT_GT(makespans.at("minio"), 1.1 * whole);
   EXPECT_NEAR(makespans.at("quiver"), makespans.at("minio"), 0.01 * makespans.at("minio"));
   EXPECT_GT(makespans.at("lru"), makespans.at("minio"));

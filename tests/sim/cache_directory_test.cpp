@@ -158,6 +158,11 @@ class RoomForAll : public DirectoryCounts, public ::testing::WithParamInterface<
 TEST_P(RoomForAll, OneCopyOfEverySampleIsReadFromTheStoreOnce) {
   experiment_.data.cache = GetParam().policy;
   experiment_.data.prefetch = GetParam().prefetch;
+  if (experiment_.data.cache == "icache") {
+    experiment_.data.cache_options = {{"split", 1.0}};
+    experiment_.data.sampling = "importance";
+    experiment_.data.sampling_options = {{"warm_up", epochs}};
+  }
   const Journal journal = train();
   EXPECT_EQ(cache_sum(journal, "store").samples, set);
   EXPECT_EQ(cache_sum(journal, "store", 0).samples, set);
@@ -175,7 +180,8 @@ std::string name_of_test(const ::testing::TestParamInfo<Wanting>& each) {
 }
 INSTANTIATE_TEST_SUITE_P(Policies, RoomForAll, ::testing::Values(Wanting{"minio", 0}, Wanting{"lru", 2}),
                          name_of_test);
-INSTANTIATE_TEST_SUITE_P(LongPolicies, RoomForAll, ::testing::Values(Wanting{"minio", 2}, Wanting{"lru", 0}),
+INSTANTIATE_TEST_SUITE_P(LongPolicies, RoomForAll,
+                         ::testing::Values(Wanting{"minio", 2}, Wanting{"lru", 0}, Wanting{"icache", 2}),
                          name_of_test);
 
 /// An owner keeps a sample only when it wants it itself, so the others read it from the store until then.
@@ -200,6 +206,102 @@ TEST_F(DirectoryCounts, EvictionsAreWithdrawn) {
   EXPECT_EQ(cache_sum(journal, "store").samples + cache_sum(journal, "peer").samples +
                 cache_sum(journal, "tier0").samples,
             set * epochs);
+}
+
+/// iCache on two nodes, each with room for a third of the samples in its H-cache. The first four epochs have
+/// all samples and displace none; the fifth one selects.
+class DirectoryOfICache : public DirectoryTimes {
+ protected:
+  static constexpr std::int64_t set = 96, room = set / 3, selects = 4;
+  DirectoryOfICache() {
+    experiment_.workload.train_samples = set;
+    experiment_.data.cache = "icache";
+    experiment_.data.cache_options = {{"split", 1.0}};
+    experiment_.data.cache_capacity = Bytes(room * 3073);
+    experiment_.data.prefetch = 0;
+    experiment_.data.sampling = "importance";
+    select_high(1.0);
+    experiment_.stop = {.epochs = 5.0};
+  }
+  /// The share of the selected samples that is of high importance.
+  void select_high(double share) {
+    experiment_.data.sampling_options = {{"warm_up", std::int64_t{selects}},
+                                         {"history", std::int64_t{8}},
+                                         {"block", std::int64_t{8}},
+                                         {"high", share}};
+  }
+  /// Samples of an epoch of all samples that its node keeps: each keeps the first ones of its first list. Of
+  /// a list, the workers have every other sample.
+  std::int64_t own_hits(std::int64_t epoch) const {
+    const std::vector<SampleId> first = job_->data().lists().of(0, {}, {})->ids;
+    const std::vector<SampleId> now = job_->data().lists().of(epoch, {}, {})->ids;
+    std::int64_t hits = 0;
+    for (std::int64_t i = 0; i < std::ssize(now); ++i) {
+      const std::int64_t place = std::ranges::find(first, now[static_cast<std::size_t>(i)]) - first.begin();
+      hits += place % 2 == i % 2 && place / 2 < room ? 1 : 0;
+    }
+    return hits;
+  }
+  static std::int64_t samples(const Journal& journal, const char* row, std::int64_t epoch) {
+    return cache_sum(journal, row, epoch).samples;
+  }
+};
+
+/// The nodes keep different samples, two thirds of all. So the store sends a third. Without the directory,
+/// a node has a third of what it is asked for, and the store sends two thirds.
+TEST_F(DirectoryOfICache, TwoNodesReadHalfAsManySamplesFromTheStore) {
+  const Journal shared = train();
+  for (std::int64_t epoch = 0; epoch < selects; ++epoch) {
+    SCOPED_TRACE(epoch);
+    const std::int64_t here = epoch == 0 ? 0 : own_hits(epoch);
+    EXPECT_EQ(samples(shared, "tier0", epoch), here);
+    EXPECT_EQ(samples(shared, "lookup", epoch), set - here);
+    EXPECT_EQ(samples(shared, "peer", epoch), epoch == 0 ? 0 : 2 * room - here);
+    EXPECT_EQ(samples(shared, "store", epoch), epoch == 0 ? set : set - 2 * room);
+    EXPECT_EQ(samples(shared, "published", epoch), epoch == 0 ? 2 * room : 0);
+    EXPECT_EQ(samples(shared, "withdrawn", epoch), set - 2 * room) << "what it might keep, without room";
+    EXPECT_EQ(samples(shared, "peer-miss", epoch), 0);
+  }
+  experiment_.data.peers = Peers::none;
+  experiment_.data.copies = 0;
+  experiment_.placement.directory.clear();
+  const Journal apart = train();
+  double from_store = 0;
+  for (std::int64_t epoch = 1; epoch < selects; ++epoch) {
+    EXPECT_EQ(samples(apart, "store", epoch), set - own_hits(epoch)) << epoch;
+    from_store += static_cast<double>(samples(apart, "store", epoch));
+  }
+  const double with = static_cast<double>(selects - 1) * static_cast<double>(set - 2 * room);
+  EXPECT_NEAR(from_store / with, 2.0, 0.25) << "which samples a node is asked for is random";
+}
+
+/// A more important sample takes the place of another one, which another node may keep then.
+TEST_F(DirectoryOfICache, ChangesOfTheHCachesAreReported) {
+  const Journal journal = train();
+  EXPECT_GT(samples(journal, "published", selects), 0);
+  EXPECT_GE(samples(journal, "withdrawn", selects), samples(journal, "published", selects));
+  EXPECT_GT(samples(journal, "peer", selects), 0);
+}
+
+/// Copies that may be kept are kept, if there is room for them.
+TEST_F(DirectoryOfICache, WithoutALimitANodeKeepsWhatItGetsFromTheOther) {
+  experiment_.data.copies = 0;
+  experiment_.data.cache_capacity = Bytes(set * 3073);
+  const Journal journal = train();
+  EXPECT_EQ(cache_sum(journal, "store").samples, set);
+  const std::int64_t copied = cache_sum(journal, "peer").samples;
+  EXPECT_GT(copied, set / 2);
+  EXPECT_EQ(cache_sum(journal, "published").samples, set + copied);
+}
+
+/// Samples of low importance have homes, and no other node is asked for them.
+TEST_F(DirectoryOfICache, SamplesOfLowImportanceAreNotLookedUp) {
+  select_high(0.0);
+  const Journal journal = train();
+  EXPECT_GT(samples(journal, "lookup", selects - 1), 0);
+  EXPECT_GT(samples(journal, "store", selects), 0);
+  for (const char* none : {"lookup", "peer", "published", "withdrawn"})
+    EXPECT_EQ(samples(journal, none, selects), 0) << none;
 }
 
 }  // namespace TANDEM_FILE

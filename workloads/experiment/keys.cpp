@@ -289,9 +289,10 @@ std::vector<ExperimentKey> cache_keys() {
        "whether cache nodes ask each other before the store - none: no; partition: any policy that needs "
        "only requests, and node i mod the number of cache nodes owns sample i; ring: the same with owners on "
        "a consistent hash ring; plan: the policy computes what each node keeps (those that `tandem list "
-       "cache` says read from other nodes); directory: any policy that needs only requests; nodes tell a "
-       "rank (placement.directory) what they keep, and ask it which node has a sample. Nodes neither read "
-       "nor keep anything for others: what the other node does not have comes from the store",
+       "cache` says read from other nodes); directory: any policy that needs only requests, and icache; "
+       "nodes "
+       "tell a rank (placement.directory) what they keep, and ask it which node has a sample. Nodes neither "
+       "read nor keep anything for others: what the other node does not have comes from the store",
        Shared::with_caches},
       {KEY(data.copies), between(0, million),
        "with data.peers partition, ring or directory, how many cache nodes may keep a sample (its first "

@@ -9,6 +9,7 @@
 #include "policies/cache/policies.hpp"
 #include "policies/cache/training/importance_heap.hpp"
 #include "policies/cache/training/job_importance.hpp"
+#include "policies/cache/training/known_holders.hpp"
 #include "policies/cache/training/low_deal.hpp"
 #include "policies/cache/training/on_the_way.hpp"
 #include "policies/cache/training/packages.hpp"
@@ -78,6 +79,7 @@ class ICache final : public CachePolicy {
                   setting.seed + static_cast<std::uint64_t>(setting.node)),
         substitutes_(mode_, setting.manifest),
         on_the_way_(samples()),
+        others_(setting),
         is_low_(samples()),
         jobs_(static_cast<std::size_t>(setting.jobs)) {
     for (JobView& job : jobs_) job.delivered.resize(samples());
@@ -96,11 +98,15 @@ class ICache final : public CachePolicy {
       job.delivered[index(given)] = true;
       if (is_low_[index(given)] && !is_needed(given)) drop_low(given, decisions);
     }
+    others_.end_request([this](SampleId id) { return high_.holds(id); }, decisions);
   }
 
   void on_arrived(std::span<const Arrived> arrived, Decisions& decisions) override {
     for (const Arrived& read : arrived) {
-      if (read.outcome != Arrived::Outcome::here) forget(read, decisions);
+      if (read.outcome != Arrived::Outcome::here)
+        forget(read, decisions);
+      else if (high_.holds(read.id))
+        others_.note_arrived(read.id, decisions);
       // Also one that a batch of another job was already reading.
       on_the_way_.remove(read.id, read.size.count());
       if (read.why != Why::package) continue;
@@ -136,17 +142,8 @@ class ICache final : public CachePolicy {
     if (!job.is_active) job.relative.clear();
   }
 
-  void on_peer(const PeerChange& change, Decisions&) override {
-    if (change.joins) return;
-    std::ranges::replace(holder_, static_cast<std::int16_t>(change.node), nobody);
-  }
-
-  void on_directory(std::span<const Holder> holders, Decisions&) override {
-    if (!is_shared()) return;
-    // Made with the first entry: without other nodes it stays empty.
-    if (holder_.empty()) holder_.resize(samples(), nobody);
-    for (const Holder& entry : holders) holder_[index(entry.id)] = static_cast<std::int16_t>(entry.node);
-  }
+  void on_peer(const PeerChange& change, Decisions&) override { others_.note(change); }
+  void on_directory(std::span<const Holder> holders, Decisions&) override { others_.note(holders); }
 
   void on_idle(Bytes room, Decisions& decisions) override {
     // An epoch of all samples has none of low importance, and says nothing about the packages.
@@ -171,12 +168,10 @@ class ICache final : public CachePolicy {
   Bytes used(int tier) const override { return Bytes(tier == 0 ? high_used_ + low_used_ : 0); }
 
  private:
-  static constexpr std::int16_t nobody = -1;
   static constexpr std::size_t visited_per_request = 16;       ///< samples for the next heap
   static constexpr std::size_t visited_per_package = 1 << 12;  ///< samples, to find or write one
 
   static std::size_t index(SampleId id) { return static_cast<std::size_t>(id); }
-  bool is_shared() const { return setting_.nodes > 1; }
   std::size_t samples() const { return static_cast<std::size_t>(setting_.manifest.samples); }
   std::int64_t size_of(SampleId id) const { return setting_.manifest.size_of(id).count(); }
   void check() const {
@@ -244,12 +239,6 @@ class ICache final : public CachePolicy {
   bool is_needed(SampleId id) const {
     return std::ranges::any_of(jobs_, [id](const JobView& job) { return job.wants_low(id); });
   }
-  /// The place of a sample that is not here.
-  Place elsewhere_of(SampleId id) const {
-    if (holder_.empty() || holder_[index(id)] == nobody || holder_[index(id)] == setting_.node)
-      return store();
-    return peer(holder_[index(id)]);
-  }
 
   SampleId serve_high(JobView& job, SampleId asked, Decisions& decisions) {
     if (holds(asked)) {
@@ -257,10 +246,8 @@ class ICache final : public CachePolicy {
       decisions.serve.push_back({asked, asked, tier(0)});
       return asked;
     }
-    const Place from = elsewhere_of(asked);
-    decisions.serve.push_back({asked, asked, from});
-    // A sample that a peer holds is not kept twice.
-    if (from.where == Where::store) admit(job, asked, decisions);
+    decisions.serve.push_back({asked, asked, others_.place_of(asked)});
+    if (others_.let_keep(asked)) admit(job, asked, decisions);
     return asked;
   }
 
@@ -278,13 +265,13 @@ class ICache final : public CachePolicy {
     high_.insert(id);
     high_used_ += size;
     decisions.keep(id, Bytes(size));
-    if (is_shared()) decisions.published.push_back(id);
+    others_.note_kept(id, decisions);
   }
   void drop_high(SampleId id, Decisions& decisions) {
     high_.remove(id);
     high_used_ -= size_of(id);
     decisions.drop(id, Bytes(size_of(id)));
-    if (is_shared()) decisions.withdrawn.push_back(id);
+    others_.note_dropped(id, decisions);
   }
 
   SampleId serve_low(JobView& job, SampleId asked, Decisions& decisions) {
@@ -299,7 +286,7 @@ class ICache final : public CachePolicy {
       ++job.low_on_demand;
       given = mode_ == Substitution::off ? asked : not_here(job, asked);
     }
-    decisions.serve.push_back({asked, given, holds(given) ? tier(0) : elsewhere_of(given)});
+    decisions.serve.push_back({asked, given, holds(given) ? tier(0) : others_.place_of(given)});
     return given;
   }
   /// What is delivered instead of a sample that is not in the L-cache: one that a package brings, itself, or
@@ -329,7 +316,7 @@ class ICache final : public CachePolicy {
     decisions.drop(id, Bytes(size_of(id)));
   }
   void forget(const Arrived& read, Decisions& decisions) {
-    if (!holder_.empty() && read.from.where == Where::peer) holder_[index(read.id)] = nobody;
+    others_.note_missing(read);
     if (read.from.where == Where::store && high_.holds(read.id)) drop_high(read.id, decisions);
   }
 
@@ -375,8 +362,8 @@ class ICache final : public CachePolicy {
   Packages packages_;
   Substitutes substitutes_;
   OnTheWay on_the_way_;
-  std::vector<bool> is_low_;          ///< by id: in the L-cache
-  std::vector<std::int16_t> holder_;  ///< by id: the node that published it; empty: none did
+  KnownHolders others_;
+  std::vector<bool> is_low_;  ///< by id: in the L-cache
   std::vector<JobView> jobs_;
   std::vector<float> values_;    ///< scratch: the next importance
   std::vector<SampleId> order_;  ///< scratch
@@ -431,6 +418,7 @@ Catalog<Factory>::Entry icache() {
                },
                .needs = {.manifest = true, .importance = true, .idle = true},
                .replaces = true,
+               .follows_directory = true,
                .loaders = 4},
       .aliases = {"isa"}};
 }

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <unordered_set>
@@ -192,49 +194,93 @@ TEST_F(LocatedCaches, WhatAPeerLacksIsStillKept) {
 
 /// Several nodes and a directory, whose messages arrive at once: nobody holds a sample without an entry, and
 /// there are never more copies than allowed, whatever the nodes evict.
-TEST_F(LocatedCaches, NeverHoldMoreCopiesThanAllowed) {
-  for (const int copies : {1, 2}) {
-    for (const char* policy : {"lru", "minio", "random", "sieve"}) {
-      SCOPED_TRACE(std::string(policy) + std::to_string(copies));
-      constexpr int nodes = 4;
-      constexpr SampleId ids = 12;
-      Directory directory(ids, copies);
-      std::vector<std::unique_ptr<CachePolicy>> caches;
-      for (int node = 0; node < nodes; ++node) caches.push_back(cache(policy, node));
-      Rng rng = Rng::stream(7, policy, static_cast<std::uint64_t>(copies));
-      for (int step = 0; step < 2000; ++step) {
-        const int node = static_cast<int>(rng.below(nodes));
-        CachePolicy& own = *caches[static_cast<std::size_t>(node)];
-        Decisions decisions;
-        std::vector<Holder> holders;
-        std::vector<Sample> now;
-        for (std::uint64_t i = 1 + rng.below(4); i > 0; --i) {
-          now.push_back({static_cast<SampleId>(rng.below(ids)), Bytes(10)});
-          if (own.holds(now.back().id)) continue;
-          const Located located = directory.look_up(now.back().id, node);
-          holders.push_back({now.back().id, located.holder});
-          if (located.may_keep) holders.push_back({now.back().id, node});
-          if (located.holder >= 0) {
-            ASSERT_TRUE(caches[static_cast<std::size_t>(located.holder)]->holds(now.back().id));
-          }
+class CopiesInCaches : public LocatedCaches {
+ protected:
+  static constexpr int nodes = 4;
+  static constexpr SampleId ids = 12;
+  using Make = std::function<std::unique_ptr<CachePolicy>(int node)>;
+
+  /// `before`: what happens to a node before it is asked.
+  static void play(const std::string& policy, int copies, const Make& make,
+                   const std::function<void(CachePolicy&, Rng&)>& before = {}) {
+    SCOPED_TRACE(policy + std::to_string(copies));
+    Directory directory(ids, copies);
+    std::vector<std::unique_ptr<CachePolicy>> caches;
+    for (int node = 0; node < nodes; ++node) caches.push_back(make(node));
+    Rng rng = Rng::stream(7, policy, static_cast<std::uint64_t>(copies));
+    for (int step = 0; step < 2000; ++step) {
+      const int node = static_cast<int>(rng.below(nodes));
+      CachePolicy& own = *caches[static_cast<std::size_t>(node)];
+      if (before) before(own, rng);
+      std::vector<Holder> holders;
+      std::vector<Sample> now;
+      for (std::uint64_t i = 1 + rng.below(4); i > 0; --i) {
+        now.push_back({static_cast<SampleId>(rng.below(ids)), Bytes(10)});
+        if (own.holds(now.back().id)) continue;
+        const Located located = directory.look_up(now.back().id, node);
+        holders.push_back({now.back().id, located.holder});
+        if (located.may_keep) holders.push_back({now.back().id, node});
+        if (located.holder >= 0) {
+          ASSERT_TRUE(caches[static_cast<std::size_t>(located.holder)]->holds(now.back().id));
         }
-        own.on_directory(holders, decisions);
-        own.on_want({.now = now}, decisions);
-        std::vector<Arrived> reads;
-        for (const auto& serve : decisions.serve)
-          if (serve.from.where != Where::tier)
-            reads.push_back({.id = serve.given, .size = Bytes(10), .from = serve.from});
-        own.on_arrived(reads, decisions);
-        for (const SampleId id : decisions.withdrawn) directory.withdraw(id, node);
-        for (const SampleId id : decisions.published) directory.publish(id, node);
-        for (SampleId id = 0; id < ids; ++id) {
-          const auto held = std::ranges::count_if(caches, [&](const auto& each) { return each->holds(id); });
-          ASSERT_LE(held, copies) << "sample " << id << " in step " << step;
-          ASSERT_EQ(static_cast<std::size_t>(held), directory.holders(id)) << "sample " << id;
-        }
+      }
+      const Decisions decisions = request(own, holders, now);
+      for (const SampleId id : decisions.withdrawn) directory.withdraw(id, node);
+      for (const SampleId id : decisions.published) directory.publish(id, node);
+      for (SampleId id = 0; id < ids; ++id) {
+        const auto held = std::ranges::count_if(caches, [&](const auto& each) { return each->holds(id); });
+        ASSERT_LE(held, copies) << "sample " << id << " in step " << step;
+        ASSERT_EQ(static_cast<std::size_t>(held), directory.holders(id)) << "sample " << id;
       }
     }
   }
+
+ private:
+  static Decisions request(CachePolicy& cache, const std::vector<Holder>& holders,
+                           const std::vector<Sample>& now) {
+    Decisions decisions;
+    cache.on_directory(holders, decisions);
+    cache.on_want({.now = now}, decisions);
+    std::vector<Arrived> reads;
+    for (const auto& serve : decisions.serve)
+      if (serve.from.where != Where::tier)
+        reads.push_back({.id = serve.given, .size = Bytes(10), .from = serve.from});
+    cache.on_arrived(reads, decisions);
+    return decisions;
+  }
+};
+
+TEST_F(CopiesInCaches, AreNeverMoreThanAllowed) {
+  for (const int copies : {1, 2})
+    for (const char* policy : {"lru", "minio", "random", "sieve"})
+      play(policy, copies, [policy](int node) { return cache(policy, node); });
+}
+
+/// Importance changes all the time, so more important samples displace others.
+TEST_F(CopiesInCaches, AreNeverMoreThanAllowedInTheHCacheOfICache) {
+  const auto& entry = catalog().find("icache");
+  ASSERT_TRUE(entry.make.follows_directory);
+  int kept = 0;
+  const auto make = [&](int node) {
+    return entry.make.node({.tiers = {Bytes(20)},
+                            .node = node,
+                            .nodes = nodes,
+                            .manifest = {.samples = ids, .each = Bytes(10)},
+                            .options = Options::resolve("icache", entry.options, {{"split", 1.0}})});
+  };
+  const auto renew = [&](CachePolicy& cache, Rng& rng) {
+    std::vector<float> losses(ids);
+    for (float& loss : losses) loss = static_cast<float>(rng.uniform());
+    const std::vector<std::uint8_t> low(ids, 0);
+    Decisions decisions;
+    cache.on_importance(0, losses, decisions);
+    cache.on_epoch({.low = low}, decisions);
+    EXPECT_EQ(to_text(decisions), "");
+    kept += cache.holds(0) ? 1 : 0;
+  };
+  for (const int copies : {1, 2}) play("icache", copies, make, renew);
+  EXPECT_GT(kept, 0);
+  EXPECT_LT(kept, 4000) << "it is displaced at times";
 }
 
 }  // namespace TANDEM_FILE

@@ -80,6 +80,11 @@ TEST_F(CacheKeys, ADirectoryServesPoliciesThatNeedOnlyRequests) {
       error_of(stored("cache: hoard, peers: directory")),
       "lab.yaml:4: key 'data.peers': expected plan, because cache policy hoard needs more than requests: "
       "reads from other nodes, reads in the background, found 'directory'");
+  EXPECT_EQ(load(stored("cache: icache, sampling: importance, peers: directory, copies: 1")).data.peers,
+            Peers::directory);
+  EXPECT_EQ(error_of(stored("cache: icache, sampling: importance, peers: ring")),
+            "lab.yaml:4: key 'data.peers': expected none or directory, because cache policy icache needs "
+            "more than requests: losses, reads in the background, found 'ring'");
   EXPECT_EQ(error_of(stored("cache: quiver, sampling: shuffled, peers: directory")),
             "lab.yaml:4: key 'data.peers': expected none, because cache policy quiver needs more than "
             "requests: the rest of each epoch, found 'directory'");

@@ -21,6 +21,12 @@ bool asks_owners(All all) {
   return peers == Peers::partition || peers == Peers::ring || peers == Peers::directory;
 }
 
+bool needs_more(All all) {
+  cache::Needs more = needs_of(all);
+  more.manifest = false;
+  return more != cache::Needs{};
+}
+
 bool reads_while_computing(All all) {
   return all.experiment.data.background == BackgroundReads::while_computing;
 }
@@ -94,11 +100,12 @@ std::vector<Limit> of_peers() {
        {{"data.peers", "plan", with_two_nodes + "data.cache=nopfs data.peers=partition",
          [](All all) { return needs_of(all).peers && asks_owners(all); }},
         {"data.peers", "none",
+         with_two_nodes + "data.cache=quiver data.sampling=shuffled data.peers=partition",
+         [](All all) { return asks_owners(all) && needs_more(all) && !all.chosen.cache->follows_directory; }},
+        {"data.peers", "none or directory",
          with_two_nodes + "data.cache=icache data.sampling=importance data.peers=partition",
          [](All all) {
-           cache::Needs more = needs_of(all);
-           more.manifest = false;
-           return asks_owners(all) && more != cache::Needs{};
+           return asks_owners(all) && needs_more(all) && all.experiment.data.peers != Peers::directory;
          }}}},
       // A policy that compares rates does without.
       {Kind::value,

@@ -31,7 +31,8 @@ std::unique_ptr<cache::CachePolicy> make_cache_policy(const Chosen<cache::Factor
                               .options = chosen.options()});
   if (place.jobs > 1 && probe_steps(chosen.options()) > 0)
     policy = cache::with_bypass(std::move(policy), place.jobs);
-  if (data.peers == Peers::directory) return cache::share_by_directory(std::move(policy), place.node);
+  if (data.peers == Peers::directory && !chosen->follows_directory)
+    return cache::share_by_directory(std::move(policy), place.node);
   if (data.peers != Peers::partition && data.peers != Peers::ring) return policy;
   const auto rule = data.peers == Peers::ring ? cache::Owners::Rule::ring : cache::Owners::Rule::in_turn;
   return cache::share(std::move(policy),

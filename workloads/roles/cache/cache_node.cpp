@@ -233,7 +233,7 @@ void CacheNode::begin_due_epoch(NodeJob& job) {
   const auto epoch = clients_.due_epoch(job);
   if (!epoch) return;
   begin_epoch(job, *epoch);
-  for (const std::size_t client : clients_.release(job, *epoch)) begin_batch(clients_[client]);
+  for (const std::size_t client : clients_.release(job, *epoch)) begin_request(clients_[client]);
 }
 
 void CacheNode::begin_epoch(NodeJob& job, std::int64_t epoch) {

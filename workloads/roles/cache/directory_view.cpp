@@ -19,8 +19,8 @@ std::vector<SampleId> DirectoryView::unknown(std::size_t client, std::span<const
   std::vector<SampleId> all;
   if (has_asked && known->second.lookups == most) return all;
   for (const SampleId id : ids)
-    if (engine_.tier_of(id) == cache::outside && !(has_asked && known->second.locations.contains(id)) &&
-        std::ranges::find(all, id) == all.end())
+    if (engine_.tier_of(id) == cache::outside && !(own_.epoch && own_.epoch->is_low(id)) &&
+        !(has_asked && known->second.locations.contains(id)) && std::ranges::find(all, id) == all.end())
       all.push_back(id);
   return all;
 }

@@ -34,7 +34,8 @@ class DirectoryView {
 
   /// The samples for which the client's request still has to ask. A sample that leaves the node meanwhile,
   /// because of other clients, is asked for once more. A sample that leaves the node after that comes from
-  /// the store, and is not kept. Empty: the request can be decided.
+  /// the store, and is not kept. No node asks for samples of low importance, which have homes. Empty: the
+  /// request can be decided.
   std::vector<SampleId> unknown(std::size_t client, std::span<const SampleId> ids) const;
   /// Asks for the samples, each of which is named once. Pre: updates were sent, and the client awaits no
   /// answer.

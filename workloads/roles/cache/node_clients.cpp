@@ -54,7 +54,10 @@ void NodeClients::end(NodeClient& client) {
 
 /// Those that join ask later.
 std::optional<std::int64_t> NodeClients::due_epoch(const NodeJob& job) {
-  const auto may_ask = [](const NodeClient& client) { return !client.has_ended && !client.is_held; };
+  // One that waits for the directory asks for samples of the epoch in progress.
+  const auto may_ask = [&job](const NodeClient& client) {
+    return !client.has_ended && !(client.is_held && client.request.epoch > job.epoch->epoch());
+  };
   const std::span<NodeClient> clients = of(job);
   if (!job.epoch || std::ranges::any_of(clients, may_ask)) return std::nullopt;
   std::optional<std::int64_t> next;

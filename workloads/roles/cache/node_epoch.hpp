@@ -21,6 +21,8 @@ class NodeEpoch {
 
   /// Below 0 before the first one.
   std::int64_t epoch() const { return epoch_; }
+  /// Of low importance in this epoch.
+  bool is_low(SampleId id) const { return !low_.empty() && low_[index(id)]; }
   /// `losses`: those that the list uses, by id, where workers compute losses; otherwise empty. `on_begin`
   /// gets the event, which is valid until it returns. `given`: in the epoch in which a job is resumed, by
   /// worker of the node, the samples that it got for its first places; the others of these lists remain.

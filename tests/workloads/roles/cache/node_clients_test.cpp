@@ -59,6 +59,15 @@ TEST_F(ClientsOfANode, AnEpochBeginsWhenNoWorkerMayAskForTheOneBefore) {
   EXPECT_FALSE(clients_.due_epoch(own()));
 }
 
+TEST_F(ClientsOfANode, OneThatWaitsForTheDirectoryIsStillInItsEpoch) {
+  own().epoch->begin(4, {}, [](const cache::EpochBegins&) {});
+  hold(0, 4, 6);
+  hold(1, 5, 0);
+  EXPECT_FALSE(clients_.due_epoch(own()));
+  hold(0, 5, 0);
+  EXPECT_EQ(clients_.due_epoch(own()), 5);
+}
+
 TEST_F(ClientsOfANode, TheOldestEpochComesFirst) {
   hold(0, 5, 0);
   hold(1, 4, 6);

@@ -11,15 +11,10 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/quantity_text.hpp"
+#include "policies/vocabulary/text_parts.hpp"
 
 namespace tandem {
 namespace {
-
-std::string trimmed(const std::string& text) {
-  const auto first = text.find_first_not_of(" \t\r");
-  if (first == std::string::npos) return "";
-  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
-}
 
 /// Errors: ConfigError when it cannot be read. `what` it should be.
 std::string content_of(const std::string& path, const std::string& what) {
@@ -123,7 +118,7 @@ bool CsvTable::read_row() {
   if (!rows_.next(fields)) return false;
   fields_.clear();
   for (csv::Field& field : fields)
-    fields_.push_back(field.is_quoted ? std::move(field.text) : trimmed(field.text));
+    fields_.push_back(field.is_quoted ? std::move(field.text) : std::string(trimmed(field.text)));
   return true;
 }
 

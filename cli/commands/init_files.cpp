@@ -8,13 +8,13 @@
 #include <cmath>
 #include <map>
 #include <regex>
-#include <sstream>
 #include <utility>
 
 #include "platforms/description.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/options.hpp"
 #include "policies/vocabulary/quantity_text.hpp"
+#include "policies/vocabulary/text_parts.hpp"
 
 namespace tandem::cli {
 namespace {
@@ -339,8 +339,7 @@ std::string summary_text(const NewJob& job) {
 
 std::vector<std::vector<DeviceGroup>> parse_devices(const std::string& text, int sites) {
   std::vector<DeviceGroup> groups;
-  std::istringstream words(text);
-  for (std::string word; std::getline(words, word, ',');) groups.push_back(parse_group(word));
+  for (const std::string& word : split(text, ',')) groups.push_back(parse_group(word));
   if (groups.empty()) throw ConfigError("expected devices such as a100:2,t4:6, found none");
   std::vector<std::vector<DeviceGroup>> all(static_cast<std::size_t>(sites));
   if (groups.size() == all.size()) {

@@ -13,6 +13,7 @@
 
 #include "platforms/csv_table.hpp"
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/text_parts.hpp"
 #include "workloads/model/features.hpp"
 
 namespace tandem::cli {
@@ -36,16 +37,6 @@ double number_of(const CsvTable& table, const std::string& column) {
 std::string name_in(const CsvTable& table, const std::string& column) {
   if (!table.is_given(column)) table.fail(column, "a name", "");
   return table.text(column);
-}
-
-std::vector<std::string> words_of(const std::string& text) {
-  std::vector<std::string> words;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t comma = std::min(text.find(',', at), text.size());
-    words.push_back(text.substr(at, comma - at));
-    at = comma + 1;
-  }
-  return words;
 }
 
 /// Where features come from.
@@ -102,7 +93,7 @@ class FeatureSource {
 /// Chooses the features of the table.
 void choose_features(const CsvTable& table, const StepsTableOptions& options, StepsTable& found) {
   if (!options.features.empty()) {
-    found.features = words_of(options.features);
+    found.features = split(options.features, ',');
     found.are_of_models =
         table.has(model_column) && std::ranges::all_of(found.features, [&](const auto& name) {
           return !table.has(name) && std::ranges::count(options.usual, name) > 0;

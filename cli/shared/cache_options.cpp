@@ -4,19 +4,17 @@
 
 #include <charconv>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "cli/shared/output.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/quantity_text.hpp"
+#include "policies/vocabulary/text_parts.hpp"
 #include "workloads/experiment/keys.hpp"
 
 namespace tandem::cli {
 
 std::vector<std::string> parts_of(const std::string& text) {
-  std::vector<std::string> parts;
-  std::istringstream words(text);
-  for (std::string word; std::getline(words, word, ',');) parts.push_back(word);
+  std::vector<std::string> parts = split(text, ',');
   if (parts.empty()) parts.emplace_back();
   return parts;
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "policies/lifetimes/models.hpp"
+#include "policies/vocabulary/text_parts.hpp"
 
 namespace tandem::lifetimes {
 namespace {

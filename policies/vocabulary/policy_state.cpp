@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/text_parts.hpp"
 
 namespace tandem {
 namespace {
@@ -89,16 +90,12 @@ std::string PolicyState::take(const std::string& name) {
 }
 
 std::vector<std::string> PolicyState::take_list(const std::string& name, std::size_t size) {
-  std::vector<std::string> values;
   const std::size_t found = length(name);
   const std::string text = take(name);
   if (found != size)
     throw ConfigError("policy state: expected " + std::to_string(size) + " values of '" + name + "', found " +
                       std::to_string(found));
-  std::istringstream items(text);
-  for (std::string item; std::getline(items, item, ',');) values.push_back(item);
-  values.resize(size);
-  return values;
+  return split(text, ',');
 }
 
 std::size_t PolicyState::length(const std::string& name) const {

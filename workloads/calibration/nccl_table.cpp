@@ -7,21 +7,14 @@
 #include <cmath>
 #include <fstream>
 #include <set>
-#include <sstream>
 
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/text_parts.hpp"
 
 namespace tandem {
 namespace {
 
 using Words = std::vector<std::string>;
-
-Words words_of(const std::string& line) {
-  std::istringstream stream(line);
-  Words words;
-  for (std::string word; stream >> word;) words.push_back(word);
-  return words;
-}
 
 class Reader {
  public:
@@ -32,7 +25,7 @@ class Reader {
     if (!file) throw ConfigError(path_ + ": expected a table of nccl-tests, found no such file");
     for (std::string line; std::getline(file, line);) {
       ++line_;
-      const Words words = words_of(line);
+      const Words words = words_in(line);
       if (words.empty()) continue;
       if (words.front().starts_with('#'))
         read_header(words);

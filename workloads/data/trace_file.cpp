@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/text_parts.hpp"
 #include "workloads/data/trace_bytes.hpp"
 #include "workloads/data/trace_records.hpp"
 
@@ -39,13 +40,6 @@ std::uint64_t id_of(std::string_view text) {
   std::uint64_t id = 0;
   const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), id);
   return error == std::errc() && rest == text.data() + text.size() ? id : hash_of(text);
-}
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view blank = " \t\r";
-  const auto begin = text.find_first_not_of(blank);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(blank) - begin + 1);
 }
 
 /// Column `number` of a line, counted from 1; nothing if there are fewer.

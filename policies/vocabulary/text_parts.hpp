@@ -1,0 +1,45 @@
+// The parts of a text: what stands between separators, its words, and a text without blanks around it.
+// Standard library only.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tandem {
+
+inline constexpr std::string_view blanks_of_text = " \t\r\n\v\f";
+
+/// Without the blanks at both ends.
+inline std::string_view trimmed(std::string_view text) {
+  const auto begin = std::min(text.find_first_not_of(blanks_of_text), text.size());
+  text.remove_prefix(begin);
+  return text.substr(0, text.find_last_not_of(blanks_of_text) + 1);
+}
+
+/// The parts between the separators, without blanks around them: n separators give n + 1 parts, empty ones
+/// included. None of a text that has only blanks.
+inline std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  if (trimmed(text).empty()) return parts;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(separator, begin), text.size());
+    parts.emplace_back(trimmed(text.substr(begin, end - begin)));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+/// The longest parts without a separator; none is empty.
+inline std::vector<std::string> words_in(std::string_view text, std::string_view separators = blanks_of_text) {
+  std::vector<std::string> words;
+  for (std::size_t end = 0, begin = 0;
+       (begin = text.find_first_not_of(separators, end)) != std::string_view::npos;) {
+    end = std::min(text.find_first_of(separators, begin), text.size());
+    words.emplace_back(text.substr(begin, end - begin));
+  }
+  return words;
+}
+
+}  // namespace tandem

@@ -7,7 +7,6 @@
 #include "platforms/device_catalog.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <optional>
 #include <set>
@@ -23,11 +22,6 @@ namespace tandem::platforms {
 namespace {
 
 constexpr double kTera = 1e12;
-
-std::string lower(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
 
 /// Reads rows. A rate is share x peak; the peak of a processor is cores x clock x flops per cycle.
 class DevicesReader {

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <map>
 #include <regex>
 #include <set>
@@ -25,11 +24,6 @@ namespace tandem::platforms {
 namespace {
 
 constexpr const char* what_it_is = "a table of offers";
-
-std::string lower(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
 
 /// How many devices the name of an instance states: "gpu_8x_a100", "a2-highgpu-8g", "gpu-h100x8-640gb".
 std::optional<int> count_of_name(const std::string& instance) {

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -19,6 +18,7 @@
 #include "cli/shared/output.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/quantity_text.hpp"
+#include "policies/vocabulary/text_parts.hpp"
 #include "workloads/data/dataset.hpp"
 #include "workloads/job/check/catalogues.hpp"
 #include "workloads/model/catalog.hpp"
@@ -39,22 +39,20 @@ struct Field {
 };
 
 int parse_sites(const std::string& text) {
-  int sites = 0;
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), sites);
-  if (error != std::errc() || rest != text.data() + text.size() || sites < 1 || sites > most_sites)
+  const auto sites = parse_number<int>(text, 1, most_sites);
+  if (!sites)
     throw ConfigError(fmt::format("expected a number of sites from 1 to {}, found '{}'", most_sites, text));
-  return sites;
+  return *sites;
 }
 
 /// 0: each device is a machine of its own.
 int parse_nodes(const std::string& text) {
   constexpr int most_nodes = 500;
   if (text.empty()) return 0;
-  int nodes = 0;
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), nodes);
-  if (error != std::errc() || rest != text.data() + text.size() || nodes < 1 || nodes > most_nodes)
+  const auto nodes = parse_number<int>(text, 1, most_nodes);
+  if (!nodes)
     throw ConfigError(fmt::format("expected a number of nodes from 1 to {}, found '{}'", most_nodes, text));
-  return nodes;
+  return *nodes;
 }
 
 std::function<void(const std::string&)> is_in(Names names) {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <regex>
@@ -46,11 +45,11 @@ DeviceGroup parse_group(const std::string& text) {
   const auto colon = text.find(':');
   DeviceGroup group{.device = device_of(text.substr(0, colon)).name};
   if (colon == std::string::npos) return group;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data() + colon + 1, end, group.count);
-  if (error != std::errc() || rest != end || group.count < 1 || group.count > most_devices)
+  const auto count = parse_number<int>(text.substr(colon + 1), 1, most_devices);
+  if (!count)
     throw ConfigError(fmt::format(
         "expected DEVICE:COUNT with a count from 1 to {}, such as a100:2, found '{}'", most_devices, text));
+  group.count = *count;
   return group;
 }
 

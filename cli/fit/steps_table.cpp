@@ -4,8 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <set>
@@ -27,11 +25,9 @@ constexpr const char* precision_column = "precision";
 
 double number_of(const CsvTable& table, const std::string& column) {
   const std::string text = table.text(column);
-  double value = 0.0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
-    table.fail(column, "a finite number", text);
-  return value;
+  const auto value = parse_number<double>(text);
+  if (!value || !std::isfinite(*value)) table.fail(column, "a finite number", text);
+  return *value;
 }
 
 std::string name_in(const CsvTable& table, const std::string& column) {
@@ -235,11 +231,10 @@ class Reader {
 }  // namespace
 
 bool is_rate(const std::string& column) {
-  std::string lower;
-  for (const char c : column) lower += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  const auto has = [&](const char* mark) { return lower.find(mark) != std::string::npos; };
+  const std::string name = lower(column);
+  const auto has = [&](const char* mark) { return name.find(mark) != std::string::npos; };
   // "s/step" and "seconds/sample" are times.
-  const auto ends_in = [&](const char* mark) { return lower.ends_with(mark); };
+  const auto ends_in = [&](const char* mark) { return name.ends_with(mark); };
   return has("speed") || has("per_second") || ends_in("/s") || ends_in("/sec") || ends_in("/second");
 }
 

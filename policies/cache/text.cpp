@@ -72,10 +72,9 @@ class Reader {
 
   template <class Number>
   Number parse(const std::string& text) const {
-    Number value{};
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size()) fail();
-    return value;
+    const auto value = parse_number<Number>(text);
+    if (!value) fail();
+    return *value;
   }
   template <class Number>
   Number get(const std::string& key, Number otherwise) const {
@@ -146,8 +145,7 @@ void replay_arrived(const Reader& reader, CachePolicy& policy, Decisions& decisi
 
 void replay_epoch(const Reader& reader, CachePolicy& policy, Decisions& decisions) {
   std::vector<std::vector<SampleId>> lists;
-  for (const auto& part : split(reader.text("lists"), ';'))
-    lists.push_back(reader.list<SampleId>(part));
+  for (const auto& part : split(reader.text("lists"), ';')) lists.push_back(reader.list<SampleId>(part));
   const auto low = reader.list<std::uint8_t>(reader.text("low"));
   policy.on_epoch({reader.get("job", 0), reader.get("epoch", std::int64_t{0}), lists, low,
                    reader.get("taken", std::int64_t{0})},

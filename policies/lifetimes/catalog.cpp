@@ -3,7 +3,6 @@
 #include "policies/lifetimes/catalog.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "policies/lifetimes/models.hpp"
@@ -115,15 +114,13 @@ std::vector<double> numbers_of(const std::string& owner, const std::string& opti
                                double least, double most) {
   std::vector<double> numbers;
   for (const auto& part : split(text, ',')) {
-    double number = 0.0;
-    const auto [rest, error] = std::from_chars(part.data(), part.data() + part.size(), number);
-    if (error != std::errc() || rest != part.data() + part.size() || std::isnan(number) || number < least ||
-        number > most)
+    const auto number = parse_number<double>(part, least, most);
+    if (!number)
       throw OptionError(owner, option,
                         "numbers of at least " + to_text(least) + (std::isinf(most) ? " (or inf)" : "") +
                             " separated by commas",
                         part);
-    numbers.push_back(number);
+    numbers.push_back(*number);
   }
   return numbers;
 }

@@ -1,10 +1,15 @@
-// The parts of a text: what stands between separators, its words, and a text without blanks around it.
-// Standard library only.
+// A text's parts between separators, its words, the number that it is, and the text without blanks around it
+// or in lower case. Standard library only.
 #pragma once
 
 #include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
+#include <type_traits>
 #include <vector>
 
 namespace tandem {
@@ -32,7 +37,8 @@ inline std::vector<std::string> split(std::string_view text, char separator) {
 }
 
 /// The longest parts without a separator; none is empty.
-inline std::vector<std::string> words_in(std::string_view text, std::string_view separators = blanks_of_text) {
+inline std::vector<std::string> words_in(std::string_view text,
+                                         std::string_view separators = blanks_of_text) {
   std::vector<std::string> words;
   for (std::size_t end = 0, begin = 0;
        (begin = text.find_first_not_of(separators, end)) != std::string_view::npos;) {
@@ -40,6 +46,30 @@ inline std::vector<std::string> words_in(std::string_view text, std::string_view
     words.emplace_back(text.substr(begin, end - begin));
   }
   return words;
+}
+
+/// With small letters for the capital ones of ASCII.
+inline std::string lower(std::string text) {
+  std::ranges::transform(text, text.begin(),
+                         [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  return text;
+}
+
+/// The number that the whole text is, as std::from_chars reads it; none: it is none of this type.
+template <class Number>
+std::optional<Number> parse_number(std::string_view text) {
+  Number number{};
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc() && rest == end ? std::optional(number) : std::nullopt;
+}
+
+/// The same from `least` to `most`.
+template <class Number>
+std::optional<Number> parse_number(std::string_view text, std::type_identity_t<Number> least,
+                                   std::type_identity_t<Number> most) {
+  const auto number = parse_number<Number>(text);
+  return number && *number >= least && *number <= most ? number : std::nullopt;
 }
 
 }  // namespace tandem

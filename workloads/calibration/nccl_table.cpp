@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <fstream>
 #include <set>
@@ -77,11 +76,10 @@ class Reader {
     const auto last = std::find(columns_.rbegin(), columns_.rend(), column);
     const auto index = static_cast<std::size_t>(columns_.rend() - last) - 1;
     const std::string& word = row[index];
-    double number = 0.0;
-    const auto [rest, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-    if (error != std::errc() || rest != word.data() + word.size() || !std::isfinite(number) || number < 0.0)
+    const auto number = parse_number<double>(word);
+    if (!number || !std::isfinite(*number) || *number < 0.0)
       fail(fmt::format("expected a number in column {}, found '{}'", column, word));
-    return number;
+    return *number;
   }
 
   void read_row(const Words& row) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -22,6 +23,13 @@ struct Channel {
   /// The hosts that are like its host (Network::like) have one of their own each.
   bool of_each = false;
 };
+
+/// The link of a channel: "cable" of "cable_UP" and "cable_DOWN".
+inline std::string link_of(const std::string& channel) {
+  for (const std::string_view direction : {"_UP", "_DOWN"})
+    if (channel.ends_with(direction)) return channel.substr(0, channel.size() - direction.size());
+  return channel;
+}
 
 /// The route from one host to another in SimGrid.
 struct Route {

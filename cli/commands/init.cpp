@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <iostream>
 #include <memory>
@@ -20,6 +19,7 @@
 #include "policies/vocabulary/quantity_text.hpp"
 #include "policies/vocabulary/text_parts.hpp"
 #include "workloads/data/dataset.hpp"
+#include "workloads/files/whole_file.hpp"
 #include "workloads/job/check/catalogues.hpp"
 #include "workloads/model/catalog.hpp"
 
@@ -203,12 +203,6 @@ Bytes size_of(const std::string& dataset) {
   return Bytes(info.record_bytes().count() * info.train_samples);
 }
 
-void write_file(const std::string& path, const std::string& text) {
-  std::ofstream file(path);
-  file << text;
-  if (!file.flush()) throw WorldError("cannot write " + path);
-}
-
 void init(InitOptions& options) {
   check_name(options.name);
   const std::string experiment = options.name + ".yaml", platform = options.name + ".xml";
@@ -232,8 +226,8 @@ void init(InitOptions& options) {
                    .object_store = options.object_store.value,
                    .storage = options.storage.value,
                    .dataset_size = reads ? size_of(dataset) : Bytes(0)};
-  write_file(platform, platform_text(job));
-  write_file(experiment, experiment_text(job, platform));
+  write_own_file(platform, platform_text(job));
+  write_own_file(experiment, experiment_text(job, platform));
   // What single values do not show: for example an algorithm for one worker only.
   try {
     JobOptions check;

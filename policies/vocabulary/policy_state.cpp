@@ -1,27 +1,21 @@
 #include "policies/vocabulary/policy_state.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <sstream>
 
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/quantity_text.hpp"
 #include "policies/vocabulary/text_parts.hpp"
 
 namespace tandem {
 namespace {
 
 template <class Number>
-std::string number_text(Number value) {
-  char buffer[32];
-  return std::string(buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr);
-}
-
-template <class Number>
 bool read_number(std::string_view text, Number& value) {
-  const char* end = text.data() + text.size();
-  const auto read = std::from_chars(text.data(), end, value);
-  return read.ec == std::errc() && read.ptr == end && !text.empty();
+  const auto read = parse_number<Number>(text);
+  value = read.value_or(Number{});
+  return read.has_value();
 }
 
 }  // namespace
@@ -51,9 +45,9 @@ void PolicyState::expect_all_restored() const {
   if (!given_.empty()) throw ConfigError("policy state: unknown value '" + given_.begin()->first + "'");
 }
 
-std::string PolicyState::write(std::int64_t value) { return number_text(value); }
-std::string PolicyState::write(std::uint64_t value) { return number_text(value); }
-std::string PolicyState::write(double value) { return number_text(value); }
+std::string PolicyState::write(std::int64_t value) { return std::to_string(value); }
+std::string PolicyState::write(std::uint64_t value) { return std::to_string(value); }
+std::string PolicyState::write(double value) { return shortest_text(value); }
 
 bool PolicyState::read(std::string_view text, std::int64_t& value) { return read_number(text, value); }
 bool PolicyState::read(std::string_view text, std::uint64_t& value) { return read_number(text, value); }

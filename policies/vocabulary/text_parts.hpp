@@ -1,5 +1,5 @@
-// A text's parts between separators, its words, the number that it is, and the text without blanks around it
-// or in lower case. Standard library only.
+// A text's parts between separators, its words, the number that it is, the text without blanks around it or
+// in lower case; and numbers of things. Standard library only.
 #pragma once
 
 #include <algorithm>
@@ -53,6 +53,12 @@ inline std::string lower(std::string text) {
   std::ranges::transform(text, text.begin(),
                          [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
   return text;
+}
+
+/// "1 worker", "2 workers".
+template <class Integer>
+std::string counted(Integer count, const std::string& noun) {
+  return std::to_string(count) + ' ' + noun + (count == 1 ? "" : "s");
 }
 
 /// The number that the whole text is, as std::from_chars reads it; none: it is none of this type.

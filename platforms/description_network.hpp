@@ -45,7 +45,7 @@ struct Network {
   std::vector<std::optional<Route>> routes;
   /// By host indices, from and to: those of hubs that were asked for, where only a sample is known.
   std::map<std::pair<int, int>, Route> of_hubs = {};
-  /// By host: the host in whose place it may be, with `of_each` channels of its own: all of a large cluster
+  /// By host: the host that it may replace, with `of_each` channels of its own: all of a large cluster
   /// but for hubs have the routes of one. Empty: each has its own routes.
   std::vector<int> like = {};
   /// Slowest of the sampled routes.

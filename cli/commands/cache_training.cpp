@@ -176,7 +176,8 @@ validation::Note opening_of(const json& document) {
   return validation::Note{fmt::format(
       "{} samples, {} epochs of sampler {}, {} job{} on {} node{}, batch {}. Shares of the {} requests after "
       "the first epoch. Bound: what caches can serve at most without reading ahead, if each job wants every "
-      "sample once. Read ahead or refilled samples are counted besides. How well samples are mixed: {:.3f} "
+      "sample once. Read ahead or refilled samples are counted in addition. How well samples are mixed: "
+      "{:.3f} "
       "(1: as a random order).",
       with_separators(document.at("samples")), document.at("epochs").get<std::int64_t>(),
       document.at("sampler").get<std::string>(), document.at("training_jobs").get<int>(),

@@ -141,14 +141,13 @@ struct InitOptions {
     nvlink.check = [this](const std::string& text) {
       if (text.empty()) return;
       check_bandwidth(text);
-      if (nodes.value.empty())
-        throw ConfigError("expected --nodes besides, because devices share no machine");
+      if (nodes.value.empty()) throw ConfigError("expected --nodes, too, because devices share no machine");
     };
     object_store.check = [this](const std::string& text) {
       if (text.empty()) return;
       check_bandwidth(text);
       if (!storage.value.empty())
-        throw ConfigError("expected nothing besides --storage, found '" + text + "'");
+        throw ConfigError("expected --storage or --object-store, not both, found '" + text + "'");
     };
   }
   InitOptions(const InitOptions&) = delete;

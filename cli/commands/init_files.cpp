@@ -96,7 +96,8 @@ void add_server(ZoneText& zone, const NewJob& job) {
 void add_object_store(ZoneText& zone, const NewJob& job) {
   if (job.object_store.empty()) return;
   zone.hosts += fmt::format(
-      "    <!-- The object store: all readers share its rate; a request takes 10 ms besides its bytes, 64 at "
+      "    <!-- The object store: all readers share its rate; a request takes 10 ms and the time of its "
+      "bytes, 64 at "
       "the "
       "same time. -->\n"
       "    <host id=\"object-store\" speed=\"28.8Gf\" core=\"64\">\n"
@@ -248,7 +249,7 @@ std::string object_store_text(const NewJob& job) {
       "\n"
       "data:\n"
       "  source: storage          # memory: each worker holds its samples\n"
-      "  sampling: shard          # each node reads a part of its own; shuffled: all samples anew in each "
+      "  sampling: shard          # each node reads a part of its own; shuffled: another part in each "
       "epoch, as "
       "PyTorch's DistributedSampler\n"
       "  cache: minio             # tandem list cache\n"

@@ -86,7 +86,7 @@ void refuse_other_places(const JobOptions& job) {
   for (const std::string& setting : job.settings)
     for (const char* key : {"platform=", "placement."})
       if (setting.starts_with(key))
-        throw ConfigError("--workers: expected no --set of platform and placement besides, found '" +
+        throw ConfigError("--workers: expected no --set of platform and placement with it, found '" +
                           setting + "'");
 }
 

@@ -40,8 +40,8 @@ Seconds job_time(Seconds work, int segments, const Costs& costs, Seconds mtbf);
 
 // ---- Warnings ----
 
-/// Whether a commit ends before the announced departure. `left`: time until the current round ends, after
-/// which the commit can start.
+/// Whether a commit ends before a machine departs, for which `notice` was given. `left`: time until the
+/// current round ends, after which the commit can start.
 constexpr bool fits_notice(Seconds left, Seconds cost, Seconds notice) { return left + cost <= notice; }
 
 }  // namespace tandem::checkpointing

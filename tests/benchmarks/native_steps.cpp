@@ -22,7 +22,7 @@
 namespace tandem {
 namespace {
 
-struct Options {
+struct StepsOptions {
   std::string table;
   std::vector<std::string> models = {
       "resnet-cifar:blocks=2-2-2",      "resnet-cifar:blocks=2-3-3",     "resnet-cifar:blocks=2-5-3",
@@ -63,7 +63,7 @@ std::vector<double> step_times(const std::string& model, int threads, int steps,
   return times;
 }
 
-void measure(const Options& options) {
+void measure(const StepsOptions& options) {
   const auto dataset = load_dataset({.name = "synthetic-colour",
                                      .directory = "",
                                      .train_samples = options.batch,
@@ -90,7 +90,7 @@ void measure(const Options& options) {
 }  // namespace tandem
 
 int main(int argc, char** argv) {
-  tandem::Options options;
+  tandem::StepsOptions options;
   CLI::App app("Times training steps of networks and writes a table for `tandem fit speed`");
   app.add_option("TABLE", options.table, "the file to write")->required();
   app.add_option("--models", options.models)->delimiter(',')->allow_extra_args(false);

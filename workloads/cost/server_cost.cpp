@@ -100,8 +100,8 @@ std::optional<ServerCost> stated_server_cost(const platforms::Host& host, const 
        {std::pair(parallel_property, "because this program's own server has one thread"),
         {variation_property, "which vary"}})
     if (const auto alone = host.properties.find(name); alone != host.properties.end())
-      refuse(file + ": host '" + host.name + "'", name,
-             std::string("costs of the server besides it, ") + because, alone->second);
+      refuse(file + ": host '" + host.name + "'", name, std::string("other costs of the server, ") + because,
+             alone->second);
   return cost;
 }
 

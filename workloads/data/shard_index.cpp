@@ -100,7 +100,8 @@ class Reader {
     if (part != "train" && part != "test") fail("a shard of 'train' or 'test'");
     part_ = part == "train" ? Dataset::Part::train : Dataset::Part::test;
     const std::string file(word());
-    if (file.empty() || file.find('/') != std::string::npos) fail("the name of a tar file beside the index");
+    if (file.empty() || file.find('/') != std::string::npos)
+      fail("the name of a tar file in the folder of the index");
     expect_samples();
     const std::int64_t size = number("the bytes of the tar file");
     if (size > largest_archive) fail(fmt::format("at most {} bytes", largest_archive));

@@ -148,7 +148,7 @@ std::string memory_line(const Job& job) {
       line += fmt::format(" + {} of {}", readable(most.data), role == Role::keeper ? "commits" : "samples");
   }
   if (!job.model().activations) line += " (activations of this model are not known)";
-  return "memory besides the program, about: " + line;
+  return "memory in addition to the program, about: " + line;
 }
 
 /// "server costs as stated by host 's': 200 us per message, ..."; empty without any.

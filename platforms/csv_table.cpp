@@ -11,15 +11,10 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/quantity_text.hpp"
+#include "policies/vocabulary/text_parts.hpp"
 
 namespace tandem {
 namespace {
-
-std::string trimmed(const std::string& text) {
-  const auto first = text.find_first_not_of(" \t\r");
-  if (first == std::string::npos) return "";
-  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
-}
 
 /// Errors: ConfigError when it cannot be read. `what` it should be.
 std::string content_of(const std::string& path, const std::string& what) {
@@ -28,14 +23,6 @@ std::string content_of(const std::string& path, const std::string& what) {
   std::ostringstream content;
   content << file.rdbuf();
   return std::move(content).str();
-}
-
-template <class Number>
-std::optional<Number> number_of(const std::string& text) {
-  Number number{};
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool is_all = error == std::errc() && rest == text.data() + text.size();
-  return is_all ? std::optional(number) : std::nullopt;
 }
 
 /// A time with its zone as it is written: "Z", "+00:00", or nothing.
@@ -123,7 +110,7 @@ bool CsvTable::read_row() {
   if (!rows_.next(fields)) return false;
   fields_.clear();
   for (csv::Field& field : fields)
-    fields_.push_back(field.is_quoted ? std::move(field.text) : trimmed(field.text));
+    fields_.push_back(field.is_quoted ? std::move(field.text) : std::string(trimmed(field.text)));
   return true;
 }
 
@@ -156,7 +143,7 @@ double CsvTable::duration(const std::string& column) const {
 }
 
 double CsvTable::positive(const std::string& column) const {
-  const auto value = number_of<double>(text(column));
+  const auto value = parse_number<double>(text(column));
   if (!value || !std::isfinite(*value) || *value <= 0.0) fail(column, "a number above 0", text(column));
   return *value;
 }
@@ -166,7 +153,7 @@ double CsvTable::positive_or(const std::string& column, double absent) const {
 }
 
 int CsvTable::whole(const std::string& column, int least, int most) const {
-  const auto value = number_of<int>(text(column));
+  const auto value = parse_number<int>(text(column));
   if (!value || *value < least || *value > most)
     fail(column, "a whole number from " + std::to_string(least) + " to " + std::to_string(most),
          text(column));

@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "platforms/name_ranges.hpp"
+#include "policies/vocabulary/text_parts.hpp"
 
 namespace tandem::platforms {
 namespace {
@@ -47,10 +48,6 @@ std::string memory_text(const Host& host) {
   const std::string rate = text(device.memory_rate);
   if (!device.memory || is_stated) return rate;
   return with_prefix(static_cast<double>(device.memory->count()), "B") + ", " + rate;
-}
-
-std::string plural(std::size_t count, const char* noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
 /// Columns as wide as their widest cell; the first row is the heading. Rows beyond the limit are counted, not
@@ -126,7 +123,7 @@ std::string hosts_text(const Description& description) {
     row.insert(row.end(), cells.begin(), cells.end());
     rows.push_back(row);
   }
-  return plural(description.hosts.size(), "host") + '\n' + table(rows);
+  return counted(description.hosts.size(), "host") + '\n' + table(rows);
 }
 
 std::string links_text(const Description& description) {
@@ -144,7 +141,7 @@ std::string links_text(const Description& description) {
   for (const auto& [kind, names] : groups.all())
     rows.push_back({std::to_string(names.size()), name_ranges(names), std::get<0>(kind), std::get<1>(kind),
                     std::get<2>(kind)});
-  return plural(description.links.size(), "link") + '\n' + table(rows);
+  return counted(description.links.size(), "link") + '\n' + table(rows);
 }
 
 struct PairKind {
@@ -190,14 +187,14 @@ std::string cut_text(const Topology& topology, std::size_t hosts) {
   std::string out = fmt::format("\nnarrowest cut, one direction: {}", text(cut->bandwidth));
   if (in_sample > 1)
     out += fmt::format(", {} for each of {}{}", text(cut->bandwidth / static_cast<double>(smaller)),
-                       sampled < hosts ? "about " : "", plural(smaller, "host"));
+                       sampled < hosts ? "about " : "", counted(smaller, "host"));
   if (sampled < hosts) out += fmt::format(" (found with {} hosts)", sampled);
   out += cut->channels.empty() ? "\n  no route"
                                : fmt::format("\n  {} {}", cut->channels.size() == 1 ? "link" : "links",
                                              name_ranges(cut->channels));
   out += fmt::format("\n  from {}\n  to {}\n", name_ranges(cut->from), name_ranges(cut->to));
   if (cut->as_narrow > 0)
-    out += fmt::format("  {} as narrow\n", plural(static_cast<std::size_t>(cut->as_narrow), "other cut") +
+    out += fmt::format("  {} as narrow\n", counted(static_cast<std::size_t>(cut->as_narrow), "other cut") +
                                                (cut->as_narrow == 1 ? " is" : " are"));
   return out;
 }

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -23,6 +24,13 @@ struct Channel {
   bool of_each = false;
 };
 
+/// The link of a channel: "cable" of "cable_UP" and "cable_DOWN".
+inline std::string link_of(const std::string& channel) {
+  for (const std::string_view direction : {"_UP", "_DOWN"})
+    if (channel.ends_with(direction)) return channel.substr(0, channel.size() - direction.size());
+  return channel;
+}
+
 /// The route from one host to another in SimGrid.
 struct Route {
   std::vector<int> channels;  ///< indices into the list of channels, in order
@@ -37,7 +45,7 @@ struct Network {
   std::vector<std::optional<Route>> routes;
   /// By host indices, from and to: those of hubs that were asked for, where only a sample is known.
   std::map<std::pair<int, int>, Route> of_hubs = {};
-  /// By host: the host in whose place it may be, with `of_each` channels of its own: all of a large cluster
+  /// By host: the host that it may replace, with `of_each` channels of its own: all of a large cluster
   /// but for hubs have the routes of one. Empty: each has its own routes.
   std::vector<int> like = {};
   /// Slowest of the sampled routes.

@@ -7,7 +7,6 @@
 #include "platforms/device_catalog.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <optional>
 #include <set>
@@ -17,26 +16,12 @@
 #include "platforms/embedded_tables.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/options.hpp"
+#include "policies/vocabulary/text_parts.hpp"
 
 namespace tandem::platforms {
 namespace {
 
 constexpr double kTera = 1e12;
-
-std::string lower(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
-
-std::vector<std::string> words_of(const std::string& text) {
-  std::vector<std::string> words;
-  for (std::size_t at = 0; (at = text.find_first_not_of(' ', at)) != std::string::npos;) {
-    const std::size_t end = std::min(text.find(' ', at), text.size());
-    words.push_back(text.substr(at, end - at));
-    at = end;
-  }
-  return words;
-}
 
 /// Reads rows. A rate is share x peak; the peak of a processor is cores x clock x flops per cycle.
 class DevicesReader {
@@ -69,7 +54,7 @@ class DevicesReader {
       device.memory = Bytes(static_cast<std::int64_t>(table_.positive("memory_gb") * 1e9));
     device.spread = table_.positive_or("spread", device.spread);
     auto& aliases = devices_.aliases[device.name];
-    for (const std::string& alias : words_of(table_.text("aliases")))
+    for (const std::string& alias : words_in(table_.text("aliases")))
       aliases.push_back(new_name("aliases", alias));
     add_tensor_rates(device);
     devices_.devices.push_back(std::move(device));

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <map>
 #include <regex>
 #include <set>
@@ -19,16 +18,12 @@
 #include "platforms/embedded_tables.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/options.hpp"
+#include "policies/vocabulary/text_parts.hpp"
 
 namespace tandem::platforms {
 namespace {
 
 constexpr const char* what_it_is = "a table of offers";
-
-std::string lower(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
 
 /// How many devices the name of an instance states: "gpu_8x_a100", "a2-highgpu-8g", "gpu-h100x8-640gb".
 std::optional<int> count_of_name(const std::string& instance) {
@@ -300,13 +295,7 @@ const Offers& shipped_offers() {
 }
 
 std::vector<const Offer*> matching_offers(const Offers& offers, const std::string& text) {
-  std::vector<std::string> words;
-  const std::string low = lower(text);
-  for (std::size_t at = 0; (at = low.find_first_not_of(" /", at)) != std::string::npos;) {
-    const std::size_t end = std::min(low.find_first_of(" /", at), low.size());
-    words.push_back(low.substr(at, end - at));
-    at = end;
-  }
+  const auto words = words_in(lower(text), " /");
   std::vector<const Offer*> matching;
   for (const Offer& offer : offers.all)
     if (std::ranges::all_of(words, [&](const std::string& word) { return has_word(offer, word); }))

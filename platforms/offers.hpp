@@ -27,7 +27,7 @@ struct Offer {
   Seconds billing_step{1.0}, billing_minimum{0.0};
   Seconds free_if_revoked_within{0.0};  ///< nothing is paid if the provider takes it away earlier
   std::optional<Seconds> startup{};
-  std::optional<double> obtainable{};  ///< share of the time in which one can be had; none: not known
+  std::optional<double> obtainable{};  ///< share of the time in which one is available; none: not known
   /// Regions that list the machine, all at this price, if they are three or more; else 0.
   int regions_at_one_price = 0;
   std::string source;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -23,6 +22,7 @@
 #include "platforms/state_profile.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/quantity_text.hpp"
+#include "policies/vocabulary/text_parts.hpp"
 
 namespace tandem::platforms {
 namespace {
@@ -120,11 +120,9 @@ Quantity figure(const Host& host, const std::string& property, Quantity fallback
 void check_version(const PlatformXml& xml) {
   const XmlElement& root = xml.elements().front();
   const std::string text = root.attribute("version");
-  double version = 0.0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), version);
-  if (error != std::errc() || end != text.data() + text.size()) return;
+  const auto version = parse_number<double>(text);
   constexpr double oldest = 4.0, newest = 4.1;
-  if (version >= oldest && version <= newest) return;
+  if (!version || (*version >= oldest && *version <= newest)) return;
   throw ConfigError(fmt::format("{}: version: expected 4 or 4.1, found '{}': {}", xml.place(root), text,
                                 version < oldest
                                     ? "the file is too old for SimGrid 3.13 and later; the command "
@@ -223,9 +221,8 @@ std::optional<int> gpu_of(const Host& host) {
   const auto number = host.properties.find("tandem:gpu");
   if (number == host.properties.end()) return host.device.is_gpu ? std::optional(0) : std::nullopt;
   const std::string& text = number->second;
-  int value = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 0)
+  const auto value = parse_number<int>(text);
+  if (!value || *value < 0)
     throw ConfigError("property 'tandem:gpu': expected the number of a GPU, 0 or more, found '" + text + "'");
   return value;
 }

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
@@ -24,6 +23,7 @@
 #include "policies/cache/policy.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/rng.hpp"
+#include "policies/vocabulary/text_parts.hpp"
 #include "validation/report/cache_page.hpp"
 #include "workloads/data/trace_file.hpp"
 #include "workloads/experiment/keys.hpp"
@@ -63,12 +63,11 @@ struct Case {
 
 int column(const std::string& name, const std::string& text, int least) {
   constexpr int most = 1000;
-  int number = 0;
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || rest != text.data() + text.size() || number < least || number > most)
+  const auto number = parse_number<int>(text, least, most);
+  if (!number)
     throw ConfigError(fmt::format("cache: --trace-options: {}: expected a column from {} to {}, found '{}'",
                                   name, least, most, text));
-  return number;
+  return *number;
 }
 
 void read_columns(const std::string& text, TraceFormat& format) {
@@ -102,11 +101,7 @@ cache::AdmissionRule admission_of(const std::string& text) {
   if (text == "seen" || text == "bloom") return {.kind = Kind::seen};
   const auto number_after = [&](const std::string& name, double least, double most) {
     if (!text.starts_with(name + '=')) return -1.0;
-    const std::string value = text.substr(name.size() + 1);
-    double number = 0;
-    const auto [rest, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-    const bool is_number = error == std::errc() && rest == value.data() + value.size();
-    return is_number && number >= least && number <= most ? number : -1.0;
+    return parse_number<double>(text.substr(name.size() + 1), least, most).value_or(-1.0);
   };
   if (const double bytes = number_after("size", 1, 0x1p62); bytes > 0)
     return {.kind = Kind::size, .largest = static_cast<std::int64_t>(bytes)};
@@ -118,12 +113,10 @@ cache::AdmissionRule admission_of(const std::string& text) {
 
 /// "10000" requests, or "0.1" of them.
 std::size_t warm_up_of(const std::string& text, std::size_t requests) {
-  double number = -1;
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  double number = parse_number<double>(text).value_or(-1.0);
   const bool is_share = text.find('.') != std::string::npos;
   if (is_share) number *= static_cast<double>(requests);
-  if (error != std::errc() || rest != text.data() + text.size() || number < 0 ||
-      number >= static_cast<double>(requests))
+  if (!(number >= 0 && number < static_cast<double>(requests)))
     throw ConfigError(
         fmt::format("cache: --warm-up: expected fewer requests than the {} of the trace, or a share of "
                     "them such as 0.1, found '{}'",

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -15,6 +14,7 @@
 #include "policies/cache/policy.hpp"
 #include "policies/sampling/sampler.hpp"
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/text_parts.hpp"
 #include "validation/page/pieces.hpp"
 #include "validation/report/page.hpp"
 #include "workloads/data/loss_model.hpp"
@@ -39,19 +39,16 @@ const cache::Rates& usual_rates() {
 
 /// "50000" or "50000:110000": samples, and bytes of each.
 cache::Manifest manifest_of(const std::string& text) {
-  std::int64_t samples = 0, size = 1;
   const auto colon = text.find(':');
-  const auto parse = [&](const std::string& part, std::int64_t& number) {
-    const auto [rest, error] = std::from_chars(part.data(), part.data() + part.size(), number);
-    return error == std::errc() && rest == part.data() + part.size() && number > 0;
-  };
-  if (!parse(text.substr(0, colon), samples) ||
-      (colon != std::string::npos && !parse(text.substr(colon + 1), size)) || samples > 1'000'000'000)
+  const auto samples = parse_number<std::int64_t>(text.substr(0, colon), 1, 1'000'000'000);
+  const auto size =
+      parse_number<std::int64_t>(colon == std::string::npos ? std::string("1") : text.substr(colon + 1));
+  if (!samples || !size || *size < 1)
     throw ConfigError(
         "cache: with --epochs, expected a number of samples such as 50000, or 50000:110000 with "
         "the bytes of each, in place of TRACE, found '" +
         text + "'");
-  return {.samples = samples, .each = Bytes(size)};
+  return {.samples = *samples, .each = Bytes(*size)};
 }
 
 struct TrainingCase {
@@ -179,7 +176,8 @@ validation::Note opening_of(const json& document) {
   return validation::Note{fmt::format(
       "{} samples, {} epochs of sampler {}, {} job{} on {} node{}, batch {}. Shares of the {} requests after "
       "the first epoch. Bound: what caches can serve at most without reading ahead, if each job wants every "
-      "sample once. Read ahead or refilled samples are counted besides. How well samples are mixed: {:.3f} "
+      "sample once. Read ahead or refilled samples are counted in addition. How well samples are mixed: "
+      "{:.3f} "
       "(1: as a random order).",
       with_separators(document.at("samples")), document.at("epochs").get<std::int64_t>(),
       document.at("sampler").get<std::string>(), document.at("training_jobs").get<int>(),

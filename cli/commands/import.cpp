@@ -5,7 +5,6 @@
 #include <cctype>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -26,6 +25,7 @@
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/quantity_text.hpp"
 #include "validation/report/traced_page.hpp"
+#include "workloads/files/whole_file.hpp"
 #include "workloads/trace/read_trace.hpp"
 #include "workloads/trace/traced_job.hpp"
 
@@ -102,12 +102,6 @@ void note_doubtful(const trace::RankFindings& findings) {
                            findings.file, name.substr(0, 60)));
 }
 
-void write_file(const std::filesystem::path& path, const std::string& text) {
-  std::ofstream file(path);
-  file << text;
-  if (!file.flush()) throw WorldError("cannot write " + path.string());
-}
-
 /// `gpu`: as the trace names it.
 std::string device_of(const std::string& gpu, const ImportOptions& options) {
   if (!options.device.empty()) return platforms::find_device(options.device).name;
@@ -173,12 +167,12 @@ void write_experiment(const ImportedJob& job, const trace::Timeline& timeline,
   std::filesystem::path platform = options.out, page = options.out;
   platform.replace_extension(".xml");
   page.replace_extension(".html");
-  write_file(platform, imported_platform_text(job));
-  write_file(options.out, imported_experiment_text(job, platform.filename().string()));
+  write_own_file(platform, imported_platform_text(job));
+  write_own_file(options.out, imported_experiment_text(job, platform.filename().string()));
   JobOptions check;
   check.experiment_file = options.out;
   load_job(check);
-  write_file(page, validation::traced_job_html(page_of(job, timeline, checks)));
+  write_own_file(page, validation::traced_job_html(page_of(job, timeline, checks)));
   fmt::print("\n{}\n{}\n{}\ntandem simulate {} --workers 32 --within 25Gbps\n", options.out,
              platform.string(), page.string(), options.out);
 }

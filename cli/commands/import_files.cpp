@@ -4,10 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
 
 #include "cli/commands/init_files.hpp"
 #include "platforms/description.hpp"
+#include "policies/vocabulary/text_parts.hpp"
 
 namespace tandem::cli {
 namespace {
@@ -16,11 +16,6 @@ namespace {
 std::string ms(trace::Nanoseconds time) {
   constexpr double nanoseconds_per_ms = 1e6;
   return fmt::format("{}ms", static_cast<double>(time) / nanoseconds_per_ms);
-}
-
-std::string lower(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
 }
 
 /// " 1000x2048 1000x1": of the gradients, where they are known.

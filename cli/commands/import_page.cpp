@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "cli/commands/answer_origins.hpp"
 #include "cli/commands/init_files.hpp"
 #include "policies/collectives/nccl.hpp"
 #include "policies/prices/step.hpp"
@@ -25,8 +26,6 @@ constexpr std::array numbers_of_workers = {1, 2, 4, 8, 16, 32, 64, 128, 256};
 constexpr int usual_workers = 32;
 
 double seconds(Nanoseconds time) { return static_cast<double>(time) * 1e-9; }
-
-std::string ms_text(double time) { return fmt::format("{:.1f} ms", 1e3 * time); }
 
 /// What the buckets have on the wire.
 double element_bytes_of(const trace::TracedJob& job) {

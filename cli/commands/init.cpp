@@ -3,9 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <iostream>
 #include <memory>
@@ -19,7 +17,9 @@
 #include "cli/shared/output.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/quantity_text.hpp"
+#include "policies/vocabulary/text_parts.hpp"
 #include "workloads/data/dataset.hpp"
+#include "workloads/files/whole_file.hpp"
 #include "workloads/job/check/catalogues.hpp"
 #include "workloads/model/catalog.hpp"
 
@@ -39,22 +39,20 @@ struct Field {
 };
 
 int parse_sites(const std::string& text) {
-  int sites = 0;
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), sites);
-  if (error != std::errc() || rest != text.data() + text.size() || sites < 1 || sites > most_sites)
+  const auto sites = parse_number<int>(text, 1, most_sites);
+  if (!sites)
     throw ConfigError(fmt::format("expected a number of sites from 1 to {}, found '{}'", most_sites, text));
-  return sites;
+  return *sites;
 }
 
 /// 0: each device is a machine of its own.
 int parse_nodes(const std::string& text) {
   constexpr int most_nodes = 500;
   if (text.empty()) return 0;
-  int nodes = 0;
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), nodes);
-  if (error != std::errc() || rest != text.data() + text.size() || nodes < 1 || nodes > most_nodes)
+  const auto nodes = parse_number<int>(text, 1, most_nodes);
+  if (!nodes)
     throw ConfigError(fmt::format("expected a number of nodes from 1 to {}, found '{}'", most_nodes, text));
-  return nodes;
+  return *nodes;
 }
 
 std::function<void(const std::string&)> is_in(Names names) {
@@ -143,14 +141,13 @@ struct InitOptions {
     nvlink.check = [this](const std::string& text) {
       if (text.empty()) return;
       check_bandwidth(text);
-      if (nodes.value.empty())
-        throw ConfigError("expected --nodes besides, because devices share no machine");
+      if (nodes.value.empty()) throw ConfigError("expected --nodes, too, because devices share no machine");
     };
     object_store.check = [this](const std::string& text) {
       if (text.empty()) return;
       check_bandwidth(text);
       if (!storage.value.empty())
-        throw ConfigError("expected nothing besides --storage, found '" + text + "'");
+        throw ConfigError("expected --storage or --object-store, not both, found '" + text + "'");
     };
   }
   InitOptions(const InitOptions&) = delete;
@@ -205,12 +202,6 @@ Bytes size_of(const std::string& dataset) {
   return Bytes(info.record_bytes().count() * info.train_samples);
 }
 
-void write_file(const std::string& path, const std::string& text) {
-  std::ofstream file(path);
-  file << text;
-  if (!file.flush()) throw WorldError("cannot write " + path);
-}
-
 void init(InitOptions& options) {
   check_name(options.name);
   const std::string experiment = options.name + ".yaml", platform = options.name + ".xml";
@@ -234,8 +225,8 @@ void init(InitOptions& options) {
                    .object_store = options.object_store.value,
                    .storage = options.storage.value,
                    .dataset_size = reads ? size_of(dataset) : Bytes(0)};
-  write_file(platform, platform_text(job));
-  write_file(experiment, experiment_text(job, platform));
+  write_own_file(platform, platform_text(job));
+  write_own_file(experiment, experiment_text(job, platform));
   // What single values do not show: for example an algorithm for one worker only.
   try {
     JobOptions check;

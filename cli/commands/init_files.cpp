@@ -4,17 +4,16 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <regex>
-#include <sstream>
 #include <utility>
 
 #include "platforms/description.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/options.hpp"
 #include "policies/vocabulary/quantity_text.hpp"
+#include "policies/vocabulary/text_parts.hpp"
 
 namespace tandem::cli {
 namespace {
@@ -46,11 +45,11 @@ DeviceGroup parse_group(const std::string& text) {
   const auto colon = text.find(':');
   DeviceGroup group{.device = device_of(text.substr(0, colon)).name};
   if (colon == std::string::npos) return group;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data() + colon + 1, end, group.count);
-  if (error != std::errc() || rest != end || group.count < 1 || group.count > most_devices)
+  const auto count = parse_number<int>(text.substr(colon + 1), 1, most_devices);
+  if (!count)
     throw ConfigError(fmt::format(
         "expected DEVICE:COUNT with a count from 1 to {}, such as a100:2, found '{}'", most_devices, text));
+  group.count = *count;
   return group;
 }
 
@@ -97,7 +96,8 @@ void add_server(ZoneText& zone, const NewJob& job) {
 void add_object_store(ZoneText& zone, const NewJob& job) {
   if (job.object_store.empty()) return;
   zone.hosts += fmt::format(
-      "    <!-- The object store: all readers share its rate; a request takes 10 ms besides its bytes, 64 at "
+      "    <!-- The object store: all readers share its rate; a request takes 10 ms and the time of its "
+      "bytes, 64 at "
       "the "
       "same time. -->\n"
       "    <host id=\"object-store\" speed=\"28.8Gf\" core=\"64\">\n"
@@ -249,7 +249,7 @@ std::string object_store_text(const NewJob& job) {
       "\n"
       "data:\n"
       "  source: storage          # memory: each worker holds its samples\n"
-      "  sampling: shard          # each node reads a part of its own; shuffled: all samples anew in each "
+      "  sampling: shard          # each node reads a part of its own; shuffled: another part in each "
       "epoch, as "
       "PyTorch's DistributedSampler\n"
       "  cache: minio             # tandem list cache\n"
@@ -339,8 +339,7 @@ std::string summary_text(const NewJob& job) {
 
 std::vector<std::vector<DeviceGroup>> parse_devices(const std::string& text, int sites) {
   std::vector<DeviceGroup> groups;
-  std::istringstream words(text);
-  for (std::string word; std::getline(words, word, ',');) groups.push_back(parse_group(word));
+  for (const std::string& word : split(text, ',')) groups.push_back(parse_group(word));
   if (groups.empty()) throw ConfigError("expected devices such as a100:2,t4:6, found none");
   std::vector<std::vector<DeviceGroup>> all(static_cast<std::size_t>(sites));
   if (groups.size() == all.size()) {

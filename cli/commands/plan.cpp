@@ -2,7 +2,8 @@
 //
 // 1. Offers that cannot do the job, or that another one dominates, are left out.
 // 2. Every number of machines of every other offer, with every way to exchange, is priced in closed form.
-// 3. The front of these estimates, and what is near it, is lived through with Monte Carlo. Configurations
+// 3. The front of these estimates, and what is near it, is simulated with random fates (Monte Carlo).
+// Configurations
 //    share the fates of machines, so that their differences do not depend on luck.
 // 4. The cheapest one that meets the goal is chosen. Fresh fates give the printed figures, because those with
 //    which it was chosen are too good.

@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <sstream>
 #include <string_view>
 
 #include "cli/commands/compared_jobs.hpp"
@@ -16,6 +15,7 @@
 #include "cli/shared/output.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/quantity_text.hpp"
+#include "policies/vocabulary/text_parts.hpp"
 #include "workloads/experiment/measured_buckets.hpp"
 #include "workloads/experiment/yaml.hpp"
 #include "workloads/files/whole_file.hpp"
@@ -27,8 +27,7 @@ namespace fs = std::filesystem;
 
 std::vector<std::string> rates_of(const std::string& within) {
   std::vector<std::string> rates;
-  std::istringstream words(within);
-  for (std::string word; std::getline(words, word, ',');) {
+  for (const std::string& word : split(within, ',')) {
     try {
       check_bandwidth(word);
     } catch (const ConfigError& error) {
@@ -87,7 +86,7 @@ void refuse_other_places(const JobOptions& job) {
   for (const std::string& setting : job.settings)
     for (const char* key : {"platform=", "placement."})
       if (setting.starts_with(key))
-        throw ConfigError("--workers: expected no --set of platform and placement besides, found '" +
+        throw ConfigError("--workers: expected no --set of platform and placement with it, found '" +
                           setting + "'");
 }
 

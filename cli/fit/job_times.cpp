@@ -32,13 +32,6 @@ bool matches(std::string_view name, std::string_view pattern) {
   return !name.empty() && name.front() == pattern.front() && matches(name.substr(1), pattern.substr(1));
 }
 
-/// SimGrid's names of the directions of a link.
-std::string link_of(const std::string& channel) {
-  for (const std::string_view direction : {"_UP", "_DOWN"})
-    if (channel.ends_with(direction)) return channel.substr(0, channel.size() - direction.size());
-  return channel;
-}
-
 ServerCost cost_of(const std::vector<double>& numbers) {
   ServerCost cost{.message = Seconds(numbers[message_number]), .tensor = Seconds(numbers[tensor_number])};
   if (const double byte_s = numbers[byte_number]; byte_s > 0.0)
@@ -98,7 +91,7 @@ void JobTimes::choose_links() {
       if (!place.network.routes[pair] || pair / hosts == pair % hosts) continue;
       for (const int number : place.network.routes[pair]->channels) {
         const platforms::Channel& channel = place.network.channels[static_cast<std::size_t>(number)];
-        const std::string link = link_of(channel.name);
+        const std::string link = platforms::link_of(channel.name);
         if (std::ranges::any_of(patterns, [&](const auto& pattern) { return matches(link, pattern); }))
           chosen_.try_emplace(channel.name, Link{link, channel.bandwidth, channel.latency});
       }

@@ -15,7 +15,7 @@ namespace tandem::cli {
 std::string evaluation_text(const DeviceReadings& rows, const estimates::Evaluation& found,
                             double confidence);
 
-/// What the errors say against using the predictor: leaks, unknown floors, intervals that cannot be had.
+/// What the errors say against using the predictor: leaks, unknown floors, intervals that cannot be computed.
 std::vector<std::string> evaluation_warnings(const estimates::Evaluation& found, double confidence);
 
 /// The predictor of a device: what it knows (precision, batch, ranges of features), the forms, the chosen one

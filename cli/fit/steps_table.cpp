@@ -4,8 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <set>
@@ -13,6 +11,7 @@
 
 #include "platforms/csv_table.hpp"
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/text_parts.hpp"
 #include "workloads/model/features.hpp"
 
 namespace tandem::cli {
@@ -26,26 +25,14 @@ constexpr const char* precision_column = "precision";
 
 double number_of(const CsvTable& table, const std::string& column) {
   const std::string text = table.text(column);
-  double value = 0.0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
-    table.fail(column, "a finite number", text);
-  return value;
+  const auto value = parse_number<double>(text);
+  if (!value || !std::isfinite(*value)) table.fail(column, "a finite number", text);
+  return *value;
 }
 
 std::string name_in(const CsvTable& table, const std::string& column) {
   if (!table.is_given(column)) table.fail(column, "a name", "");
   return table.text(column);
-}
-
-std::vector<std::string> words_of(const std::string& text) {
-  std::vector<std::string> words;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t comma = std::min(text.find(',', at), text.size());
-    words.push_back(text.substr(at, comma - at));
-    at = comma + 1;
-  }
-  return words;
 }
 
 /// Where features come from.
@@ -102,7 +89,7 @@ class FeatureSource {
 /// Chooses the features of the table.
 void choose_features(const CsvTable& table, const StepsTableOptions& options, StepsTable& found) {
   if (!options.features.empty()) {
-    found.features = words_of(options.features);
+    found.features = split(options.features, ',');
     found.are_of_models =
         table.has(model_column) && std::ranges::all_of(found.features, [&](const auto& name) {
           return !table.has(name) && std::ranges::count(options.usual, name) > 0;
@@ -244,11 +231,10 @@ class Reader {
 }  // namespace
 
 bool is_rate(const std::string& column) {
-  std::string lower;
-  for (const char c : column) lower += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  const auto has = [&](const char* mark) { return lower.find(mark) != std::string::npos; };
+  const std::string name = lower(column);
+  const auto has = [&](const char* mark) { return name.find(mark) != std::string::npos; };
   // "s/step" and "seconds/sample" are times.
-  const auto ends_in = [&](const char* mark) { return lower.ends_with(mark); };
+  const auto ends_in = [&](const char* mark) { return name.ends_with(mark); };
   return has("speed") || has("per_second") || ends_in("/s") || ends_in("/sec") || ends_in("/second");
 }
 

@@ -342,7 +342,7 @@ void print_workers_note(const Job& job, const Job& former) {
       job.roster().workers().size(), former.roster().workers().size(), dropped);
   const auto left = job.data().deals().left_of_epoch();
   fmt::print(
-      "note: the {} samples that are left of epoch {} are dealt anew, so that none is taken twice in the "
+      "note: the {} samples that are left of epoch {} are dealt again, so that none is taken twice in the "
       "epoch\n",
       left.samples, left.epoch);
 }

@@ -2,21 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "cli/shared/output.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/quantity_text.hpp"
+#include "policies/vocabulary/text_parts.hpp"
 #include "workloads/experiment/keys.hpp"
 
 namespace tandem::cli {
 
 std::vector<std::string> parts_of(const std::string& text) {
-  std::vector<std::string> parts;
-  std::istringstream words(text);
-  for (std::string word; std::getline(words, word, ',');) parts.push_back(word);
+  std::vector<std::string> parts = split(text, ',');
   if (parts.empty()) parts.emplace_back();
   return parts;
 }
@@ -34,11 +31,9 @@ std::vector<std::int64_t> sizes_of(const std::string& text, double working_set, 
                     working_set, smallest));
   }
   for (const auto& part : parts_of(text)) {
-    double share = 0;
-    const auto [rest, error] = std::from_chars(part.data(), part.data() + part.size(), share);
-    const bool is_share = error == std::errc() && rest == part.data() + part.size() &&
-                          part.find('.') != std::string::npos && share * working_set < 0x1p62;
-    const auto size = is_share ? Bytes(static_cast<std::int64_t>(share * working_set))
+    const auto share = parse_number<double>(part);
+    const bool is_share = share && part.find('.') != std::string::npos && *share * working_set < 0x1p62;
+    const auto size = is_share ? Bytes(static_cast<std::int64_t>(*share * working_set))
                                : parse_bytes(part).value_or(Bytes(0));
     if (size < Bytes(1))
       throw ConfigError(

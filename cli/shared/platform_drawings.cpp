@@ -36,13 +36,6 @@ void add_ranks(const validation::PlatformUse& use, Hosts& hosts) {
   }
 }
 
-/// "cable_UP" and "cable_DOWN" are directions of the link "cable".
-std::string link_of(std::string channel) {
-  for (const std::string direction : {"_UP", "_DOWN"})
-    if (channel.ends_with(direction)) channel.resize(channel.size() - direction.size());
-  return channel;
-}
-
 /// How the jobs of a report use a platform.
 struct Use {
   Hosts hosts;
@@ -118,7 +111,7 @@ std::vector<PlatformParts::Route> routes_of(const std::string& path, const std::
       const auto route = topology.between(from, to);
       if (!route) continue;
       std::vector<std::string> crossed;
-      for (const auto& channel : route->channels) crossed.push_back(link_of(channel));
+      for (const auto& channel : route->channels) crossed.push_back(platforms::link_of(channel));
       routes.push_back({from, to, std::move(crossed)});
     }
   return routes;

@@ -22,7 +22,7 @@ std::string study_script(const validation::Suite& suite, const StudyManifest& ma
          fmt::format(
              "# {} configurations of {}. A task that is killed and started again, and `sbatch --array=I` of "
              "one\n"
-             "# task, go on where they stopped. When all tasks have ended, the report is made by\n"
+             "# task, continue where they stopped. When all tasks have ended, the report is made by\n"
              "#   {} study merge {}\n"
              "set -eu\n"
              "exec {} {} --shard \"$SLURM_ARRAY_TASK_ID/{}\" --only-missing --jobs {} --out {}\n",

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/text_parts.hpp"
 
 namespace tandem::cache {
 namespace {
@@ -19,9 +20,10 @@ constexpr std::array state_names = {"starts", "probed", "ends", "bypasses", "ret
 template <class Items, class Text>
 std::string joined(const Items& items, const char* separator, const Text& text) {
   std::string all;
+  const char* between = "";
   for (const auto& item : items) {
-    if (!all.empty()) all += separator;
-    all += text(item);
+    all += between + text(item);
+    between = separator;
   }
   return all;
 }
@@ -70,10 +72,9 @@ class Reader {
 
   template <class Number>
   Number parse(const std::string& text) const {
-    Number value{};
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size()) fail();
-    return value;
+    const auto value = parse_number<Number>(text);
+    if (!value) fail();
+    return *value;
   }
   template <class Number>
   Number get(const std::string& key, Number otherwise) const {
@@ -110,12 +111,6 @@ class Reader {
       if (text == names[i]) return static_cast<int>(i);
     fail();
   }
-  static std::vector<std::string> split(const std::string& text, char separator) {
-    std::vector<std::string> parts;
-    std::istringstream stream(text);
-    for (std::string part; std::getline(stream, part, separator);) parts.push_back(part);
-    return parts;
-  }
 
   std::string name;
   std::vector<std::string> rest;  ///< the words without '='
@@ -127,7 +122,7 @@ class Reader {
 
 void replay_want(const Reader& reader, CachePolicy& policy, Decisions& decisions) {
   std::vector<Sample> now;
-  for (const auto& part : Reader::split(reader.text("now"), ',')) now.push_back(reader.sample(part));
+  for (const auto& part : split(reader.text("now"), ',')) now.push_back(reader.sample(part));
   const auto ahead = reader.list<SampleId>(reader.text("ahead"));
   const auto low = reader.list<std::uint8_t>(reader.text("low"));
   policy.on_want({reader.get("job", 0), reader.get("epoch", std::int64_t{0}), now, ahead, low}, decisions);
@@ -150,8 +145,7 @@ void replay_arrived(const Reader& reader, CachePolicy& policy, Decisions& decisi
 
 void replay_epoch(const Reader& reader, CachePolicy& policy, Decisions& decisions) {
   std::vector<std::vector<SampleId>> lists;
-  for (const auto& part : Reader::split(reader.text("lists"), ';'))
-    lists.push_back(reader.list<SampleId>(part));
+  for (const auto& part : split(reader.text("lists"), ';')) lists.push_back(reader.list<SampleId>(part));
   const auto low = reader.list<std::uint8_t>(reader.text("low"));
   policy.on_epoch({reader.get("job", 0), reader.get("epoch", std::int64_t{0}), lists, low,
                    reader.get("taken", std::int64_t{0})},
@@ -161,7 +155,7 @@ void replay_epoch(const Reader& reader, CachePolicy& policy, Decisions& decision
 void replay_directory(const Reader& reader, CachePolicy& policy, Decisions& decisions) {
   std::vector<Holder> holders;
   for (const auto& word : reader.rest)
-    for (const auto& part : Reader::split(word, ',')) {
+    for (const auto& part : split(word, ',')) {
       const auto at = part.find('@');
       if (at == std::string::npos) reader.fail();
       holders.push_back({reader.parse<SampleId>(part.substr(0, at)), reader.parse<int>(part.substr(at + 1))});

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/quantile.hpp"
 
 namespace tandem::checkpointing {
 
@@ -114,17 +115,6 @@ Seconds FailureRate::mtbf(const Machines& machines, Seconds now) const {
   return of_machine / std::max(1, machines.count());
 }
 
-namespace {
-
-/// The upper one of two. Pre: not empty.
-Seconds median(std::vector<Seconds> times) {
-  const auto middle = times.begin() + std::ssize(times) / 2;
-  std::ranges::nth_element(times, middle);
-  return *middle;
-}
-
-}  // namespace
-
 void RecentTimes::add(Seconds duration) {
   constexpr std::size_t most = 9;
   if (last_.size() == most) last_.erase(last_.begin());
@@ -133,7 +123,7 @@ void RecentTimes::add(Seconds duration) {
 
 Seconds RecentTimes::usual() const {
   TANDEM_CHECK(!last_.empty(), last_.size());
-  return median(last_);
+  return upper_median(last_);
 }
 
 Seconds RecentTimes::cautious() const {
@@ -141,7 +131,7 @@ Seconds RecentTimes::cautious() const {
   const Seconds middle = usual();
   std::vector<Seconds> distances;
   for (const Seconds time : last_) distances.emplace_back(std::abs((time - middle).count()));
-  return middle + median(std::move(distances)) * deviations;
+  return middle + upper_median(std::move(distances)) * deviations;
 }
 
 void RecentTimes::serialise(PolicyState& state, const std::string& name) { state.list(name, last_); }

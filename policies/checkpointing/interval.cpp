@@ -66,23 +66,4 @@ Seconds job_time(Seconds work, int segments, const Costs& costs, Seconds mtbf) {
   return segment_time(work / segments, costs, mtbf) * segments;
 }
 
-Seconds loss_given_failure(Seconds length, Seconds mtbf) {
-  expect_rate(length, mtbf);
-  const double share = length / mtbf;
-  // The two terms cancel for small shares; the series is exact there.
-  if (share < 1e-4) return length * (0.5 - share / 12.0);
-  return mtbf - length / std::expm1(share);
-}
-
-Seconds recovery_time(const Costs& costs, Seconds mtbf) {
-  expect_rate(costs.commit, mtbf);
-  const double loading = costs.load / mtbf;
-  return mtbf * std::expm1(loading) + costs.downtime * std::exp(loading);
-}
-
-double first_order_waste(Seconds work, const Costs& costs, Seconds mtbf) {
-  expect_rate(costs.commit, mtbf);
-  return costs.commit / work + (work / 2.0 + costs.commit + costs.load + costs.downtime) / mtbf;
-}
-
 }  // namespace tandem::checkpointing

@@ -37,20 +37,11 @@ Seconds optimal_interval(Seconds cost, Seconds mtbf);
 Seconds segment_time(Seconds work, const Costs& costs, Seconds mtbf);
 /// Expected time of a job of so much work in equal segments. Pre: segments >= 1.
 Seconds job_time(Seconds work, int segments, const Costs& costs, Seconds mtbf);
-/// Expected time between the begin of a segment and a failure within `length` of it: mtbf - length /
-/// (exp(length / mtbf) - 1). About length / 2 where failures are rare. Pre: length >= 0.
-Seconds loss_given_failure(Seconds length, Seconds mtbf);
-/// Expected time from a failure until the last commit is loaded, failures while loading included:
-/// exp(R / mtbf) (mtbf + D) - mtbf.
-Seconds recovery_time(const Costs& costs, Seconds mtbf);
-/// Share of the time that is lost, to first order: C / work + (work / 2 + C + R + D) / mtbf. For small shares
-/// only. Pre: work > 0.
-double first_order_waste(Seconds work, const Costs& costs, Seconds mtbf);
 
 // ---- Warnings ----
 
-/// Whether a commit ends before the announced departure. `left`: time until the current round ends, after
-/// which the commit can start.
+/// Whether a commit ends before a machine departs, for which `notice` was given. `left`: time until the
+/// current round ends, after which the commit can start.
 constexpr bool fits_notice(Seconds left, Seconds cost, Seconds notice) { return left + cost <= notice; }
 
 }  // namespace tandem::checkpointing

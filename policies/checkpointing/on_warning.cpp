@@ -1,4 +1,4 @@
-// A commit when a machine is announced to be taken away: after the last round that leaves the time for it.
+// A commit after the warning that a machine will be taken away: after the last round that leaves time for it.
 // With reliable notices that are long enough, less than a round and the margin is lost; losses without notice
 // lose all work since the last commit.
 #include "policies/checkpointing/planning_policy.hpp"
@@ -19,7 +19,7 @@ class OnWarning final : public PlanningPolicy {
 
 Entry on_warning() {
   return {.name = "on-warning",
-          .summary = "only when a machine is announced to be taken away, as late as the notice allows",
+          .summary = "only after the warning that a machine will be taken away, as late as the notice allows",
           .paper = "",
           .options = {CommitCost::option(), margin_option()},
           .make = make_policy<OnWarning>};

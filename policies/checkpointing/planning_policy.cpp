@@ -105,7 +105,8 @@ void PlanningPolicy::serialise(PolicyState& state) {
 OptionSpec on_warning_option() {
   return {
       .name = "on_warning",
-      .summary = "also commits when a machine is announced to be taken away, as late as the notice allows",
+      .summary =
+          "also commits after the warning that a machine will be taken away, as late as the notice allows",
       .default_value = false};
 }
 

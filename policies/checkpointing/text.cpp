@@ -1,8 +1,7 @@
 // Events and decisions as single lines for decisions.csv and scripts. Both read back exactly.
-#include <sstream>
-
 #include "policies/checkpointing/policy.hpp"
 #include "policies/vocabulary/line_codec.hpp"
+#include "policies/vocabulary/text_parts.hpp"
 
 namespace tandem::checkpointing {
 namespace {
@@ -45,8 +44,7 @@ std::string to_text(const Decisions& decisions) {
 
 Decisions parse_decisions(const std::string& text) {
   Decisions decisions;
-  std::istringstream parts(text);
-  for (std::string part; std::getline(parts, part, ';');) decisions.push_back(decision_lines().read(part));
+  for (const std::string& part : split(text, ';')) decisions.push_back(decision_lines().read(part));
   return decisions;
 }
 

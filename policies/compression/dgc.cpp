@@ -25,19 +25,17 @@ constexpr int vectors_kept = 2;  // v and u
 
 bool has_warm_up(const Options& options) { return options.integer("warm_up") > 0; }
 
-class Dgc final : public Codec {
+class Dgc final : public LargestElementsCodec {
  public:
   explicit Dgc(const Setting& setting)
-      : elements_(setting.stretch.elements),
+      : LargestElementsCodec(setting.stretch.elements),
         ratio_(setting.options.real("ratio")),
         momentum_(setting.is_gradient ? static_cast<float>(setting.options.real("momentum")) : 0.0F),
         masks_(setting.options.boolean("masking")),
-        warm_up_(setting.options.integer("warm_up")) {
-    TANDEM_CHECK(elements_ <= std::int64_t{std::numeric_limits<std::uint32_t>::max()}, elements_);
-  }
+        warm_up_(setting.options.integer("warm_up")) {}
 
   std::int64_t message_bytes() const override {
-    return bytes_of(count_of_share(warm_up_ > 0 ? std::max(ratio_, warm_up_share) : ratio_, elements_));
+    return bytes_of(count_of_share(warm_up_ > 0 ? std::max(ratio_, warm_up_share) : ratio_, elements()));
   }
   std::int64_t header_bytes() const override {
     return warm_up_ > 0 ? static_cast<std::int64_t>(sizeof(std::uint32_t)) : 0;
@@ -45,11 +43,11 @@ class Dgc final : public Codec {
   std::int64_t bytes_of(std::span<const std::byte> header) const override {
     return bytes_of(count_in(header));
   }
-  std::int64_t expected_bytes() const override { return bytes_of(count_of_share(ratio_, elements_)); }
+  std::int64_t expected_bytes() const override { return bytes_of(count_of_share(ratio_, elements())); }
   int memory_vectors() const override { return vectors_kept; }
 
   void encode(std::span<const float> values, std::int64_t exchange, std::span<std::byte> message) override {
-    check_sizes(values.size(), elements_, message.size(), message_bytes());
+    check_sizes(values.size(), elements(), message.size(), message_bytes());
     largest_.resize(values.size());
     for (std::size_t i = 0; i < values.size(); ++i) largest_.note(i, values[i]);
     put(values, exchange, message, [](std::size_t) {});
@@ -58,7 +56,7 @@ class Dgc final : public Codec {
   /// `memory`: v, and then u.
   bool encode_with_memory(std::span<const float> values, std::span<float> memory, std::int64_t exchange,
                           std::span<std::byte> message) override {
-    check_sizes(values.size(), elements_, message.size(), message_bytes());
+    check_sizes(values.size(), elements(), message.size(), message_bytes());
     TANDEM_CHECK(memory.size() == vectors_kept * values.size(), "memory", memory.size(), "values",
                  values.size());
     const auto unsent = memory.first(values.size()), velocity = memory.subspan(values.size());
@@ -76,29 +74,19 @@ class Dgc final : public Codec {
     return true;
   }
 
-  void decode(std::span<const std::byte> message, std::int64_t, std::span<float> values) override {
-    std::fill(values.begin(), values.end(), 0.0F);
-    read(message, values, [](float& value, float decoded) { value = decoded; });
-  }
-
-  bool add_decoded(std::span<const std::byte> message, std::int64_t, std::span<float> sum) override {
-    read(message, sum, [](float& value, float decoded) { value += decoded; });
-    return true;
-  }
-
  private:
   std::int64_t bytes_of(std::int64_t count) const {
     return header_bytes() + LargestElements::bytes_of(count);
   }
-  std::int64_t count_in(std::span<const std::byte> message) const {
-    return warm_up_ > 0 ? std::int64_t{get<std::uint32_t>(message, 0)} : count_of_share(ratio_, elements_);
+  std::int64_t count_in(std::span<const std::byte> message) const override {
+    return warm_up_ > 0 ? std::int64_t{get<std::uint32_t>(message, 0)} : count_of_share(ratio_, elements());
   }
   /// The lower half of an exchange's number says how often the model was updated before.
   std::int64_t count_at(std::int64_t exchange) const {
     const std::int64_t updates = exchange & std::int64_t{std::numeric_limits<std::uint32_t>::max()};
-    if (updates >= warm_up_) return count_of_share(ratio_, elements_);
+    if (updates >= warm_up_) return count_of_share(ratio_, elements());
     const auto stage = static_cast<double>(warm_up_stages * updates / warm_up_);
-    return count_of_share(std::max(ratio_, std::pow(warm_up_share, stage + 1.0)), elements_);
+    return count_of_share(std::max(ratio_, std::pow(warm_up_share, stage + 1.0)), elements());
   }
 
   template <class Sent>
@@ -107,20 +95,11 @@ class Dgc final : public Codec {
     if (warm_up_ > 0) compression::put(message, 0, static_cast<std::uint32_t>(count));
     largest_.put(count, values, message.subspan(static_cast<std::size_t>(header_bytes())), sent);
   }
-  template <class Take>
-  void read(std::span<const std::byte> message, std::span<float> values, Take take) const {
-    const std::int64_t count = count_in(message);
-    check_sizes(values.size(), elements_, std::min(message.size(), static_cast<std::size_t>(bytes_of(count))),
-                bytes_of(count));
-    LargestElements::read(count, message.subspan(static_cast<std::size_t>(header_bytes())), values, take);
-  }
 
-  std::int64_t elements_;
   double ratio_;
   float momentum_;
   bool masks_;
   std::int64_t warm_up_;  ///< updates
-  LargestElements largest_;
 };
 
 Efforts dgc_efforts(const Options& options) {

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "policies/compression/codec.hpp"
 #include "policies/compression/packing.hpp"
 
 namespace tandem::compression {
@@ -71,6 +72,45 @@ class LargestElements {
   }
 
   std::vector<float> magnitudes_;
+};
+
+/// A codec whose message is a header, which may be empty, and the largest elements.
+class LargestElementsCodec : public Codec {
+ public:
+  explicit LargestElementsCodec(std::int64_t elements) : elements_(elements) {
+    TANDEM_CHECK(elements_ <= std::int64_t{std::numeric_limits<std::uint32_t>::max()}, elements_);
+  }
+
+  void decode(std::span<const std::byte> message, std::int64_t, std::span<float> values) override {
+    std::fill(values.begin(), values.end(), 0.0F);
+    read(message, values, [](float& value, float decoded) { value = decoded; });
+  }
+  bool add_decoded(std::span<const std::byte> message, std::int64_t, std::span<float> sum) override {
+    read(message, sum, [](float& value, float decoded) { value += decoded; });
+    return true;
+  }
+
+ protected:
+  /// The number of elements in this message.
+  virtual std::int64_t count_in(std::span<const std::byte> message) const = 0;
+  std::int64_t elements() const { return elements_; }
+
+  LargestElements largest_;
+
+ private:
+  template <class Take>
+  void read(std::span<const std::byte> message, std::span<float> values, Take take) const {
+    const std::int64_t count = count_in(message);
+    const auto header = static_cast<std::size_t>(header_bytes());
+    const std::int64_t used = header_bytes() + LargestElements::bytes_of(count);
+    // A message with a header may be longer than it is used.
+    const std::size_t size =
+        header > 0 ? std::min(message.size(), static_cast<std::size_t>(used)) : message.size();
+    check_sizes(values.size(), elements_, size, used);
+    LargestElements::read(count, message.subspan(header), values, take);
+  }
+
+  std::int64_t elements_;
 };
 
 }  // namespace tandem::compression

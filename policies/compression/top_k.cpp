@@ -1,7 +1,5 @@
 // Top-k (Aji, Heafield, EMNLP 2017). A message has the k elements with the largest magnitudes, each with its
 // index; of equal magnitudes, the first ones.
-#include <algorithm>
-#include <limits>
 
 #include "policies/compression/largest_elements.hpp"
 #include "policies/compression/methods.hpp"
@@ -10,18 +8,16 @@
 namespace tandem::compression {
 namespace {
 
-class TopK final : public Codec {
+class TopK final : public LargestElementsCodec {
  public:
   explicit TopK(const Setting& setting)
-      : elements_(setting.stretch.elements),
-        count_(count_of_share(setting.options.real("ratio"), elements_)) {
-    TANDEM_CHECK(elements_ <= std::int64_t{std::numeric_limits<std::uint32_t>::max()}, elements_);
-  }
+      : LargestElementsCodec(setting.stretch.elements),
+        count_(count_of_share(setting.options.real("ratio"), elements())) {}
 
   std::int64_t message_bytes() const override { return LargestElements::bytes_of(count_); }
 
   void encode(std::span<const float> values, std::int64_t, std::span<std::byte> message) override {
-    check_sizes(values.size(), elements_, message.size(), message_bytes());
+    check_sizes(values.size(), elements(), message.size(), message_bytes());
     largest_.resize(values.size());
     for (std::size_t i = 0; i < values.size(); ++i) largest_.note(i, values[i]);
     largest_.put(count_, values, message, [](std::size_t) {});
@@ -29,7 +25,7 @@ class TopK final : public Codec {
 
   bool encode_with_memory(std::span<const float> values, std::span<float> unsent, std::int64_t,
                           std::span<std::byte> message) override {
-    check_sizes(values.size(), elements_, message.size(), message_bytes());
+    check_sizes(values.size(), elements(), message.size(), message_bytes());
     TANDEM_CHECK(unsent.size() == values.size(), "unsent", unsent.size(), "values", values.size());
     largest_.resize(values.size());
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -41,26 +37,10 @@ class TopK final : public Codec {
     return true;
   }
 
-  void decode(std::span<const std::byte> message, std::int64_t, std::span<float> values) override {
-    std::fill(values.begin(), values.end(), 0.0F);
-    read(message, values, [](float& value, float decoded) { value = decoded; });
-  }
-
-  bool add_decoded(std::span<const std::byte> message, std::int64_t, std::span<float> sum) override {
-    read(message, sum, [](float& value, float decoded) { value += decoded; });
-    return true;
-  }
-
  private:
-  template <class Take>
-  void read(std::span<const std::byte> message, std::span<float> values, Take take) const {
-    check_sizes(values.size(), elements_, message.size(), message_bytes());
-    LargestElements::read(count_, message, values, take);
-  }
+  std::int64_t count_in(std::span<const std::byte> /*message*/) const override { return count_; }
 
-  std::int64_t elements_;
   std::int64_t count_;
-  LargestElements largest_;
 };
 
 Efforts top_k_efforts(const Options& options) {

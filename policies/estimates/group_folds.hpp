@@ -66,7 +66,7 @@ struct Predictor {
 
 struct Evaluation {
   std::vector<FormScore> scores;  ///< in the order of forms()
-  GroupErrors chosen_inside;      ///< with a form chosen anew without each group: the honest error
+  GroupErrors chosen_inside;      ///< with a form chosen again without each group: the honest error
   double look_up = 0.0;           ///< mean error of the nearest row of another group
   std::optional<double> look_up_by_rows;
   std::optional<double> within_runs;   ///< mean |reading / median - 1|; none: each run has one reading

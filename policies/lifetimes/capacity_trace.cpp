@@ -1,5 +1,5 @@
-// A trace of how many machines can be had at each time. When there are fewer than occupants, the newest or
-// the oldest of them are revoked; requests wait for free capacity.
+// A trace of how many machines are available at each time. When they are fewer than the occupants, the newest
+// or the oldest of them are revoked; requests wait for free capacity.
 #include <algorithm>
 #include <cmath>
 

@@ -3,10 +3,10 @@
 #include "policies/lifetimes/catalog.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "policies/lifetimes/models.hpp"
+#include "policies/vocabulary/text_parts.hpp"
 
 namespace tandem::lifetimes {
 namespace {
@@ -75,12 +75,6 @@ Entry with_common_options(Entry entry) {
   return entry;
 }
 
-std::string without_blanks(const std::string& text) {
-  const auto first = text.find_first_not_of(" \t\n");
-  if (first == std::string::npos) return "";
-  return text.substr(first, text.find_last_not_of(" \t\n") - first + 1);
-}
-
 }  // namespace
 
 const Catalog<Factory>& catalog() {
@@ -116,30 +110,17 @@ OptionSpec seconds_option(const std::string& name, const std::string& summary, d
   return {name, summary, default_value, 1e-9, 1e18};
 }
 
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  if (without_blanks(text).empty()) return parts;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(separator, begin), text.size());
-    parts.push_back(without_blanks(text.substr(begin, end - begin)));
-    begin = end + 1;
-  }
-  return parts;
-}
-
 std::vector<double> numbers_of(const std::string& owner, const std::string& option, const std::string& text,
                                double least, double most) {
   std::vector<double> numbers;
   for (const auto& part : split(text, ',')) {
-    double number = 0.0;
-    const auto [rest, error] = std::from_chars(part.data(), part.data() + part.size(), number);
-    if (error != std::errc() || rest != part.data() + part.size() || std::isnan(number) || number < least ||
-        number > most)
+    const auto number = parse_number<double>(part, least, most);
+    if (!number)
       throw OptionError(owner, option,
                         "numbers of at least " + to_text(least) + (std::isinf(most) ? " (or inf)" : "") +
                             " separated by commas",
                         part);
-    numbers.push_back(number);
+    numbers.push_back(*number);
   }
   return numbers;
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "policies/lifetimes/models.hpp"
+#include "policies/vocabulary/text_parts.hpp"
 
 namespace tandem::lifetimes {
 namespace {

@@ -32,14 +32,6 @@ class Lifetime {
   double mean() const { return area(0.0, infinity); }
   /// E[min(T, limit)].
   double mean_up_to(double limit) const { return area(0.0, limit); }
-
-  // The same for the remaining lifetime of a machine that is alive at an age. Pre: S(age) > 0.
-  double survival_given(double age, double t) const;
-  double hazard_given(double age, double t) const { return hazard(age + t); }
-  double quantile_given(double age, double p) const;
-  double draw_given(double age, Rng& rng) const;
-  double mean_given(double age) const { return mean_up_to_given(age, infinity); }
-  double mean_up_to_given(double age, double limit) const;
 };
 
 }  // namespace tandem::lifetimes

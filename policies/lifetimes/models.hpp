@@ -36,8 +36,6 @@ std::vector<double> numbers_of(const std::string& owner, const std::string& opti
 /// Errors: OptionError unless the values increase strictly.
 void expect_increasing(const std::string& owner, const std::string& option,
                        const std::vector<double>& values);
-/// The parts between separators, without blanks around them; none of an empty text.
-std::vector<std::string> split(const std::string& text, char separator);
 /// The x between `low` and `high` at which the decreasing function is `target`, to the last digits.
 template <class Function>
 double solve_decreasing(const Function& function, double target, double low, double high) {

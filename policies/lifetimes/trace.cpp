@@ -1,10 +1,10 @@
 // Replay of a trace of events: nodes are removed and added. Each node is one slot, in the order in which the
 // trace names them first.
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "policies/lifetimes/models.hpp"
+#include "policies/vocabulary/text_parts.hpp"
 
 namespace tandem::lifetimes {
 namespace {
@@ -22,13 +22,10 @@ struct Event {
 Event event_of(const std::string& text) {
   const auto words = split(text, ' ');
   if (words.size() != 3) refuse("TIME add|remove|warn NODE", text);
-  double time = 0.0;
-  const auto& number = words[0];
-  const auto [rest, error] = std::from_chars(number.data(), number.data() + number.size(), time);
-  if (error != std::errc() || rest != number.data() + number.size() || !std::isfinite(time) || time < 0.0)
-    refuse("a time in seconds of at least 0", text);
+  const auto time = parse_number<double>(words[0]);
+  if (!time || !std::isfinite(*time) || *time < 0.0) refuse("a time in seconds of at least 0", text);
   if (words[1] != "add" && words[1] != "remove" && words[1] != "warn") refuse("add, remove or warn", text);
-  return {time, words[1], words[2]};
+  return {*time, words[1], words[2]};
 }
 
 class TraceFates final : public KnownFates {

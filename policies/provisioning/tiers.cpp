@@ -6,6 +6,7 @@
 #include "policies/provisioning/tiers.hpp"
 
 #include "policies/provisioning/policies.hpp"
+#include "policies/vocabulary/text_parts.hpp"
 
 namespace tandem::provisioning {
 namespace {
@@ -23,18 +24,10 @@ class Tiers final : public Policy {
 
 std::vector<std::string> backups_of(const std::string& policy,
                                     const std::map<std::string, OptionValue>& options) {
-  std::vector<std::string> hosts;
   const auto given = options.find(backups_option);
   const std::string* const text =
       policy == tiers_name && given != options.end() ? std::get_if<std::string>(&given->second) : nullptr;
-  if (text == nullptr) return hosts;
-  constexpr const char* separators = ", ";
-  for (std::size_t end = 0, begin = 0;
-       (begin = text->find_first_not_of(separators, end)) != std::string::npos;) {
-    end = text->find_first_of(separators, begin);
-    hosts.push_back(text->substr(begin, end - begin));
-  }
-  return hosts;
+  return text == nullptr ? std::vector<std::string>() : split(*text, ',');
 }
 
 std::optional<MisplacedRole> find_misplaced_role(const std::vector<HostOfRoles>& hosts) {

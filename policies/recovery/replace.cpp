@@ -26,7 +26,8 @@ class Replace final : public SlotPolicy {
 Entry replace() {
   std::vector<OptionSpec> options = {
       {.name = "request_on_warning",
-       .summary = "requests the replacement in an empty slot when a machine is announced to be taken away",
+       .summary =
+           "requests the replacement in an empty slot after the warning that a machine will be taken away",
        .default_value = false}};
   for (auto& option : request_options()) options.push_back(std::move(option));
   return {

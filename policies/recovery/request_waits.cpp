@@ -10,7 +10,7 @@
 namespace tandem::recovery {
 namespace {
 
-constexpr double shortest_s = 1e-3;  // a wait of 0 could repeat for ever at one time
+constexpr double shortest_s = 1e-3;  // waits of 0 could repeat without end at one time
 constexpr double longest_s = 1e9;
 
 OptionSpec duration(const std::string& name, const std::string& summary, Seconds value) {

@@ -110,7 +110,7 @@ void SlotPolicy::settle(Seconds now, const Change& change, Decisions& decisions)
   plan_tick(now, decisions);
 }
 
-/// Those that are announced to be taken away come last.
+/// Those that were warned come last.
 bool SlotPolicy::choose_members(Seconds, bool member_departed, Decisions& decisions) {
   if (!paused_ && !admits(member_departed)) return false;
   int missing = setting_.workers - slots_.members();

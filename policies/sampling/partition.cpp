@@ -1,18 +1,12 @@
 #include "policies/sampling/partition.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include "policies/sampling/dirichlet.hpp"
+#include "policies/sampling/samplers.hpp"
 
 namespace tandem::sampling {
 namespace {
-
-std::vector<SampleId> all_ids(std::int64_t samples) {
-  std::vector<SampleId> ids(static_cast<std::size_t>(samples));
-  std::iota(ids.begin(), ids.end(), SampleId{0});
-  return ids;
-}
 
 /// Contiguous chunks whose sizes differ by at most one, larger ones first.
 Shards cut(const std::vector<SampleId>& ids, int workers) {
@@ -30,14 +24,14 @@ Shards cut(const std::vector<SampleId>& ids, int workers) {
 }
 
 Shards iid(const Setting& setting) {
-  std::vector<SampleId> ids = all_ids(setting.samples);
+  std::vector<SampleId> ids = ids_below(setting.samples);
   Rng::stream(setting.seed, "split").shuffle(ids);
   return cut(ids, setting.workers);
 }
 
 Shards by_class(const Setting& setting) {
   expect_labels("by-class", setting);
-  std::vector<SampleId> ids = all_ids(setting.samples);
+  std::vector<SampleId> ids = ids_below(setting.samples);
   const auto label_of = [&](SampleId id) { return setting.labels[static_cast<std::size_t>(id)]; };
   std::stable_sort(ids.begin(), ids.end(), [&](SampleId a, SampleId b) { return label_of(a) < label_of(b); });
   return cut(ids, setting.workers);
@@ -45,7 +39,7 @@ Shards by_class(const Setting& setting) {
 
 Shards replicated(const Setting& setting) {
   TANDEM_CHECK(setting.workers > 0, "workers", setting.workers);
-  return Shards(static_cast<std::size_t>(setting.workers), all_ids(setting.samples));
+  return Shards(static_cast<std::size_t>(setting.workers), ids_below(setting.samples));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/options.hpp"
+#include "policies/vocabulary/text_parts.hpp"
 
 namespace tandem {
 
@@ -48,8 +49,7 @@ void LineValue::read(const RecordedLine& line, const std::string& text, bool& va
 }
 
 void LineValue::read(const RecordedLine& line, const std::string& text, std::vector<int>& values) {
-  std::istringstream items(text);
-  for (std::string item; std::getline(items, item, ',');) values.push_back(line.parse<int>(item));
+  for (const std::string& item : split(text, ',')) values.push_back(line.parse<int>(item));
 }
 
 }  // namespace tandem

@@ -2,12 +2,10 @@
 // of each are defined once, for both directions.
 #pragma once
 
-#include <charconv>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -15,6 +13,7 @@
 #include <vector>
 
 #include "policies/vocabulary/choices.hpp"
+#include "policies/vocabulary/text_parts.hpp"
 #include "policies/vocabulary/units.hpp"
 
 namespace tandem {
@@ -35,11 +34,9 @@ class RecordedLine {
   std::string take(const std::string& key);
   template <class Number>
   Number parse(const std::string& value) const {
-    const char* end = value.data() + value.size();
-    Number result{};
-    const auto read = std::from_chars(value.data(), end, result);
-    if (read.ec != std::errc() || read.ptr != end) fail();
-    return result;
+    const auto number = parse_number<Number>(value);
+    if (!number) fail();
+    return *number;
   }
   void expect_all_taken() const;
   [[noreturn]] void fail() const;

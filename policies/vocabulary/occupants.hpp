@@ -11,7 +11,7 @@ namespace tandem {
 /// How an occupant left its slot: it ended by itself, was revoked after a notice, or was lost without one.
 enum class DepartureKind : std::uint8_t { left, revoked, lost };
 
-/// What is known of the machines that can be had in a slot.
+/// What is known of the machines that a slot can get.
 struct SlotMachine {
   double price_per_hour = 0.0;  ///< dollars; 0: not stated
   double speed = 1.0;           ///< of its work, relative to the first slot's

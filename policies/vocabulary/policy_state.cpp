@@ -1,26 +1,21 @@
 #include "policies/vocabulary/policy_state.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <sstream>
 
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/quantity_text.hpp"
+#include "policies/vocabulary/text_parts.hpp"
 
 namespace tandem {
 namespace {
 
 template <class Number>
-std::string number_text(Number value) {
-  char buffer[32];
-  return std::string(buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr);
-}
-
-template <class Number>
 bool read_number(std::string_view text, Number& value) {
-  const char* end = text.data() + text.size();
-  const auto read = std::from_chars(text.data(), end, value);
-  return read.ec == std::errc() && read.ptr == end && !text.empty();
+  const auto read = parse_number<Number>(text);
+  value = read.value_or(Number{});
+  return read.has_value();
 }
 
 }  // namespace
@@ -50,9 +45,9 @@ void PolicyState::expect_all_restored() const {
   if (!given_.empty()) throw ConfigError("policy state: unknown value '" + given_.begin()->first + "'");
 }
 
-std::string PolicyState::write(std::int64_t value) { return number_text(value); }
-std::string PolicyState::write(std::uint64_t value) { return number_text(value); }
-std::string PolicyState::write(double value) { return number_text(value); }
+std::string PolicyState::write(std::int64_t value) { return std::to_string(value); }
+std::string PolicyState::write(std::uint64_t value) { return std::to_string(value); }
+std::string PolicyState::write(double value) { return shortest_text(value); }
 
 bool PolicyState::read(std::string_view text, std::int64_t& value) { return read_number(text, value); }
 bool PolicyState::read(std::string_view text, std::uint64_t& value) { return read_number(text, value); }
@@ -89,16 +84,12 @@ std::string PolicyState::take(const std::string& name) {
 }
 
 std::vector<std::string> PolicyState::take_list(const std::string& name, std::size_t size) {
-  std::vector<std::string> values;
   const std::size_t found = length(name);
   const std::string text = take(name);
   if (found != size)
     throw ConfigError("policy state: expected " + std::to_string(size) + " values of '" + name + "', found " +
                       std::to_string(found));
-  std::istringstream items(text);
-  for (std::string item; std::getline(items, item, ',');) values.push_back(item);
-  values.resize(size);
-  return values;
+  return split(text, ',');
 }
 
 std::size_t PolicyState::length(const std::string& name) const {

@@ -1,8 +1,9 @@
-// One definition of quantile for summaries and comparisons. Pure.
+// One definition of quantile and median for summaries and comparisons. Pure.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <limits>
 #include <vector>
 
@@ -19,6 +20,14 @@ inline double quantile(std::vector<double> values, double p) {
   if (below + 1 == values.size()) return *nth;
   const double above = *std::min_element(nth + 1, values.end());
   return *nth + (position - static_cast<double>(below)) * (above - *nth);
+}
+
+/// The middle value; of an even number of values, the upper one of the middle two. Pre: not empty.
+template <class Value>
+Value upper_median(std::vector<Value> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
 }
 
 }  // namespace tandem

@@ -8,6 +8,8 @@
 #include <span>
 #include <string_view>
 
+#include "policies/vocabulary/text_parts.hpp"
+
 namespace tandem {
 namespace {
 
@@ -47,14 +49,6 @@ constexpr std::array<Unit, 14> rate_units = {{{""},
 constexpr std::array<Unit, 6> work_units = {
     {{""}, {"flop"}, {"kflop", 3}, {"Mflop", 6}, {"Gflop", 9}, {"Tflop", 12}}};
 
-template <class Number>
-std::optional<Number> whole_number(std::string_view text) {
-  Number number{};
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool is_all = error == std::errc() && rest == text.data() + text.size();
-  return is_all ? std::optional(number) : std::nullopt;
-}
-
 // Number and unit of a text, one space between them at most.
 struct Parts {
   std::string_view number;
@@ -80,10 +74,10 @@ std::optional<double> scaled(const Parts& parts) {
   if (mark < parts.number.size()) {
     auto written = parts.number.substr(mark + 1);
     if (written.starts_with('+')) written.remove_prefix(1);
-    exponent += whole_number<int>(written).value_or(0);
+    exponent += parse_number<int>(written).value_or(0);
   }
   const std::string text = std::string(parts.number.substr(0, mark)) + 'e' + std::to_string(exponent);
-  const auto value = whole_number<double>(text);
+  const auto value = parse_number<double>(text);
   if (!value || !std::isfinite(*value * parts.unit->factor)) return std::nullopt;
   return *value * parts.unit->factor;
 }
@@ -118,7 +112,7 @@ std::optional<Bytes> parse_bytes(const std::string& text) {
   const auto parts = split(text, size_units);
   if (!parts) return std::nullopt;
   // Whole numbers stay integers all the way: a double would lose digits above 2^53.
-  if (const auto whole = whole_number<std::int64_t>(parts->number)) {
+  if (const auto whole = parse_number<std::int64_t>(parts->number)) {
     std::int64_t bytes = 0;
     if (__builtin_mul_overflow(*whole, bytes_of(*parts->unit), &bytes)) return std::nullopt;
     return Bytes(bytes);

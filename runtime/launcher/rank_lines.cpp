@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <regex>
+
+#include "policies/vocabulary/text_parts.hpp"
 
 namespace tandem {
 namespace {
@@ -47,12 +48,10 @@ std::string progress_line(double fraction) {
 std::optional<double> parse_progress_line(const std::string& line) {
   constexpr std::string_view word = "progress ";
   if (!line.starts_with(word)) return std::nullopt;
-  double fraction = 0.0;
-  const char* const end = line.data() + line.size();
-  const auto [rest, error] = std::from_chars(line.data() + word.size(), end, fraction);
-  if (error != std::errc() || rest != end) return std::nullopt;
+  const auto fraction = parse_number<double>(line.substr(word.size()));
+  if (!fraction) return std::nullopt;
   // A round that several ranks end together may exceed the stop.
-  return fraction >= 0.0 ? std::min(fraction, 1.0) : 0.0;
+  return *fraction >= 0.0 ? std::min(*fraction, 1.0) : 0.0;
 }
 
 }  // namespace tandem

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/text_parts.hpp"
 #include "runtime/machines/name_lists.hpp"
 
 namespace tandem::machines {
@@ -29,9 +30,6 @@ Amount need_of(const HostNeed& host) { return {host.gpu ? 1 : 0, host.ranks}; }
 
 /// "8 GPUs and 1 rank".
 std::string text_of(const Amount& amount) {
-  const auto counted = [](long long count, const char* what) {
-    return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-  };
   if (amount.gpus == 0) return counted(amount.ranks, "rank");
   return counted(amount.gpus, "GPU") + (amount.ranks == 0 ? "" : " and " + counted(amount.ranks, "rank"));
 }

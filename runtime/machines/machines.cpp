@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
 
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/text_parts.hpp"
 #include "runtime/machines/name_lists.hpp"
 
 namespace tandem::machines {
@@ -16,13 +16,6 @@ namespace {
 
 constexpr int most_slots = 100'000;
 constexpr int most_gpus = 1000;
-
-std::optional<int> number_in(const std::string& text, int least, int most) {
-  int value = 0;
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || rest != text.data() + text.size() || value < least || value > most) return {};
-  return value;
-}
 
 /// `where`: "--hosts" or "file:line".
 void add(std::vector<Machine>& machines, const std::string& where, const std::string& name,
@@ -33,7 +26,7 @@ void add(std::vector<Machine>& machines, const std::string& where, const std::st
     throw ConfigError(fmt::format("{}: expected each machine once, found '{}' again", where, name));
   Machine machine{.name = name};
   if (!slots.empty()) {
-    machine.slots = number_in(slots, 1, most_slots);
+    machine.slots = parse_number<int>(slots, 1, most_slots);
     if (!machine.slots)
       throw ConfigError(fmt::format("{}: machine '{}': expected a number of ranks from 1 to {}, found '{}'",
                                     where, name, most_slots, slots));
@@ -50,7 +43,7 @@ std::vector<std::string> expand_tasks(const std::string& text) {
     const std::string count = part.substr(0, open);
     int times = 1;
     if (open != std::string::npos) {
-      const auto given = number_in(part.substr(open + 2, part.size() - open - 3), 1, most_slots);
+      const auto given = parse_number<int>(part.substr(open + 2, part.size() - open - 3), 1, most_slots);
       if (!given || part.back() != ')')
         throw ConfigError("SLURM_TASKS_PER_NODE: expected 2(x3),1, found '" + text + "'");
       times = *given;
@@ -66,7 +59,7 @@ std::optional<int> sum_of_gpus(const std::string& text) {
   int sum = 0;
   std::istringstream parts(text);
   for (std::string part; std::getline(parts, part, ',');) {
-    const auto count = number_in(part.substr(part.rfind(':') + 1), 0, most_gpus);
+    const auto count = parse_number<int>(part.substr(part.rfind(':') + 1), 0, most_gpus);
     if (!count) throw ConfigError("SLURM_GPUS_PER_NODE: expected 4 or h200:4, found '" + text + "'");
     sum += *count;
   }

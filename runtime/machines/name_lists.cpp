@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <optional>
 #include <sstream>
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/numbered_name.hpp"
+#include "policies/vocabulary/text_parts.hpp"
 
 namespace tandem::machines {
 namespace {
@@ -65,10 +65,9 @@ class NameList {
   }
 
   int number(const std::string& text) const {
-    int value = -1;
-    const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || rest != text.data() + text.size() || value < 0 || value > most_number) fail();
-    return value;
+    const auto value = parse_number<int>(text, 0, most_number);
+    if (!value) fail();
+    return *value;
   }
 
   const std::string& list_;

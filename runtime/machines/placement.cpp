@@ -4,12 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <ranges>
 #include <set>
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/text_parts.hpp"
 #include "runtime/machines/name_lists.hpp"
 
 namespace tandem::machines {
@@ -53,12 +53,10 @@ Mapped parse_machine(const std::string& text, const std::string& entry) {
   Mapped mapped{.host = {}, .machine = text};
   const auto colon = text.rfind(':');
   if (colon == std::string::npos) return mapped;
-  int number = -1;
-  const auto [rest, error] = std::from_chars(text.data() + colon + 1, text.data() + text.size(), number);
-  if (error != std::errc() || rest != text.data() + text.size() || number < 0 || number > 1000 || colon == 0)
-    refuse_entry(entry);
+  const auto number = parse_number<int>(text.substr(colon + 1), 0, 1000);
+  if (!number || colon == 0) refuse_entry(entry);
   mapped.machine.resize(colon);
-  mapped.gpu = number;
+  mapped.gpu = *number;
   return mapped;
 }
 

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
-#include <algorithm>
 #include <fstream>
 #include <map>
 #include <set>
 #include <sstream>
 
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/text_parts.hpp"
 #include "runtime/machines/machines.hpp"
 
 namespace tandem::machines {
@@ -33,11 +33,6 @@ std::vector<std::string> names_in(const std::string& path, int line, const std::
     refuse(path, line, error.what());
   }
   return names;
-}
-
-std::string lower(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char letter) { return std::tolower(letter); });
-  return text;
 }
 
 /// KEY=VALUE words; a backslash at the end of a line continues it.

@@ -5,10 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <string>
 
+#include "policies/vocabulary/text_parts.hpp"
 #include "runtime/process/process_list.hpp"
 
 namespace tandem {
@@ -24,11 +24,8 @@ bool is_own_directory(const fs::path& path) {
 /// The number after `prefix`, if the name is nothing else.
 std::optional<pid_t> number_after(const std::string& prefix, const std::string& name) {
   if (!name.starts_with(prefix)) return std::nullopt;
-  pid_t number = 0;
-  const char* const end = name.data() + name.size();
-  const auto [rest, error] = std::from_chars(name.data() + prefix.size(), end, number);
-  if (error != std::errc() || rest != end || number <= 0) return std::nullopt;
-  return number;
+  const auto number = parse_number<pid_t>(name.substr(prefix.size()));
+  return number && *number > 0 ? number : std::nullopt;
 }
 
 /// HOST of "ompi.HOST.USER", if it is this user's and its processes can be seen.

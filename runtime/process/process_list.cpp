@@ -5,13 +5,14 @@
 #include <sys/wait.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <sstream>
 #include <thread>
+
+#include "policies/vocabulary/text_parts.hpp"
 
 namespace tandem {
 
@@ -34,11 +35,8 @@ std::vector<pid_t> processes_where(const std::function<bool(const fs::path&)>& m
   std::vector<pid_t> found;
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
-    const std::string name = entry.path().filename();
-    pid_t process = 0;
-    const auto [rest, error] = std::from_chars(name.data(), name.data() + name.size(), process);
-    if (error != std::errc() || rest != name.data() + name.size()) continue;
-    if (matches(entry.path())) found.push_back(process);
+    const auto process = parse_number<pid_t>(entry.path().filename().string());
+    if (process && matches(entry.path())) found.push_back(*process);
   }
   return found;
 }

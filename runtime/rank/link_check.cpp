@@ -6,6 +6,7 @@
 #include <chrono>
 #include <map>
 
+#include "policies/vocabulary/quantile.hpp"
 #include "runtime/mpi/mpi_check.hpp"
 
 namespace tandem {
@@ -27,12 +28,6 @@ constexpr double window_end = 0.8;
 constexpr Channel ping{1};
 constexpr std::int16_t flow_stream = 2;
 
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 double one_way(MpiContext& context, Rank peer, bool first) {
   std::vector<double> times;
   const Slice byte{Bytes(1)};
@@ -44,7 +39,7 @@ double one_way(MpiContext& context, Rank peer, bool first) {
     }
     if (trip >= warm_up_trips) times.push_back((context.now() - start).count() / 2);
   }
-  return median(std::move(times));
+  return upper_median(std::move(times));
 }
 
 using Rates = std::map<Flow*, std::vector<double>>;
@@ -137,7 +132,7 @@ void measure_rates(MpiContext& context, Measurement& measurement) {
     context.meet();
     Ends(context, measurement).run(rates);
   }
-  for (auto& [flow, measured] : rates) flow->rate = median(measured);
+  for (auto& [flow, measured] : rates) flow->rate = upper_median(measured);
 }
 
 }  // namespace

@@ -3,10 +3,10 @@
 #include <getopt.h>
 
 #include <array>
-#include <charconv>
 #include <variant>
 
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/text_parts.hpp"
 
 namespace tandem {
 namespace {
@@ -21,11 +21,10 @@ constexpr const char* usage =
     "       tandem-rank REQUEST --discover";
 
 int to_number(const std::string& text) {
-  int number = 0;
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || rest != text.data() + text.size() || number < 0)
+  const auto number = parse_number<int>(text);
+  if (!number || *number < 0)
     throw ConfigError("--repetition: expected an integer >= 0, found '" + text + "'");
-  return number;
+  return *number;
 }
 
 using Text = std::string RankOptions::*;

@@ -6,10 +6,9 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
 #include <fstream>
 #include <string>
@@ -23,7 +22,7 @@
 namespace tandem {
 namespace {
 
-struct Options {
+struct StepsOptions {
   std::string table;
   std::vector<std::string> models = {
       "resnet-cifar:blocks=2-2-2",      "resnet-cifar:blocks=2-3-3",     "resnet-cifar:blocks=2-5-3",
@@ -39,41 +38,6 @@ struct Options {
 };
 
 constexpr int warm_up_steps = 2;
-
-std::vector<std::string> words_of(const std::string& list) {
-  std::vector<std::string> words;
-  for (std::size_t at = 0; at <= list.size();) {
-    const std::size_t comma = std::min(list.find(',', at), list.size());
-    words.push_back(list.substr(at, comma - at));
-    at = comma + 1;
-  }
-  return words;
-}
-
-/// Errors: ConfigError.
-Options parse_options(int argc, char** argv) {
-  Options options;
-  for (int at = 1; at < argc; ++at) {
-    const std::string word = argv[at];
-    const auto begins = [&](const std::string& flag) { return word.starts_with(flag); };
-    const std::string value = word.substr(std::min(word.find('=') + 1, word.size()));
-    if (begins("--models="))
-      options.models = words_of(value);
-    else if (begins("--batch="))
-      options.batch = std::atoi(value.c_str());
-    else if (begins("--steps="))
-      options.steps = std::atoi(value.c_str());
-    else if (begins("--passes="))
-      options.passes = std::atoi(value.c_str());
-    else if (!begins("--") && options.table.empty())
-      options.table = word;
-    else
-      throw ConfigError(fmt::format("found '{}'", word));
-  }
-  if (options.table.empty() || std::min({options.batch, options.steps, options.passes}) < 1)
-    throw ConfigError("found no table to write, or a number below 1");
-  return options;
-}
 
 /// Learners use one thread; this changes what they use from here on.
 void use_threads(int threads) {
@@ -99,7 +63,7 @@ std::vector<double> step_times(const std::string& model, int threads, int steps,
   return times;
 }
 
-void measure(const Options& options) {
+void measure(const StepsOptions& options) {
   const auto dataset = load_dataset({.name = "synthetic-colour",
                                      .directory = "",
                                      .train_samples = options.batch,
@@ -126,13 +90,19 @@ void measure(const Options& options) {
 }  // namespace tandem
 
 int main(int argc, char** argv) {
+  tandem::StepsOptions options;
+  CLI::App app("Times training steps of networks and writes a table for `tandem fit speed`");
+  app.add_option("TABLE", options.table, "the file to write")->required();
+  app.add_option("--models", options.models)->delimiter(',')->allow_extra_args(false);
+  const CLI::Range positive(1, 1'000'000);
+  app.add_option("--batch", options.batch)->check(positive)->capture_default_str();
+  app.add_option("--steps", options.steps, "that are measured")->check(positive)->capture_default_str();
+  app.add_option("--passes", options.passes, "over all networks")->check(positive)->capture_default_str();
   try {
-    tandem::measure(tandem::parse_options(argc, argv));
-  } catch (const tandem::ConfigError& error) {
-    fmt::print(stderr,
-               "native_steps: expected TABLE [--models=A,B] [--batch=8] [--steps=5] [--passes=2], {}\n",
-               error.what());
-    return 2;
+    app.parse(argc, argv);
+    tandem::measure(options);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
   } catch (const std::exception& error) {
     fmt::print(stderr, "native_steps: {}\n", error.what());
     return 70;

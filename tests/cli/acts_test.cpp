@@ -44,7 +44,7 @@ const std::vector<Row>& rows() {
     std::vector<Row> rows;
     std::ifstream file(folder() + "/acts.txt");
     for (std::string line; std::getline(file, line);) {
-      if (stripped(line).empty() || line.front() == '#') continue;
+      if (trimmed(line).empty() || line.front() == '#') continue;
       std::vector<std::string> cells = cells_of(line);
       if (cells.size() == 2) {
         rows.push_back({cells[0], "", "", "", "", "", cells[1]});

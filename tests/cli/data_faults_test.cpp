@@ -124,7 +124,7 @@ TEST_F(LongBadSamples, BrokenImagesAreReplacedToo) {
   EXPECT_TRUE(contents("run/model.pt") == contents("simulate/model.pt"));
 }
 
-/// In a local tier that is full, and whose job goes on.
+/// In a local tier that is full; the job continues.
 TEST_F(LongBadSamples, AFullDiskIsTold) {
   const std::string tiers = own_disk + "--set data.cache_capacity=5kB --set data.disk_capacity=60kB ";
   succeeds("simulate " + job(tiers) + " --out whole");

@@ -62,8 +62,8 @@ TEST_P(InPlaceMachines, DepartAsDrawnAcrossTheDeath) {
   expect_replayed(out, out);
 }
 
-/// Of asynchronous workers a slow one hears of a commit later than the others, which may be at the next ones
-/// then: with few files of commits, the ones whose records are complete must stay.
+/// Of asynchronous workers a slow one is notified of a commit later than the others, which may be at the next
+/// ones then: with few files of commits, the ones whose records are complete must stay.
 INSTANTIATE_TEST_SUITE_P(
     LongRoutes, InPlaceMachines,
     ::testing::Values("", all_reduce,

@@ -29,7 +29,7 @@ class JobSignals : public RestartJobs {
   static std::string until_it_begins() {
     return "until " + has_started("out") + "; do kill -0 $run || break; sleep 0.05; done; ";
   }
-  /// The time that was left when the policy heard of the first warning, about which it decided at the end of
+  /// The time that was left when the policy got the first warning, about which it decided at the end of
   /// that round.
   static double notice_of_policy(const Results& out) {
     const auto& rows = out.journal.decisions;

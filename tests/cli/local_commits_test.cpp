@@ -59,7 +59,7 @@ TEST_F(LocalCommits, TheDiskOfAServerSurvivesTheMachineOfAWorker) {
 }
 
 /// The machine of the worker that writes checkpoints departs at any time around a commit: also after the
-/// commit is complete, and before that worker has heard of it and saves the checkpoint to evaluate.
+/// commit is complete, and before that worker is notified and saves the checkpoint to evaluate.
 TEST_F(LongLocalCommits, NoEvaluationIsLeftOutWhenTheWriterDeparts) {
   const std::string words =
       job("--set placement.workers=[a,b] --set sync.algorithm=bsp --set sync.over=all-reduce "
@@ -254,7 +254,8 @@ TEST_F(LocalCommits, OtherPlacesAndJobsWithoutCommitsAreRefused) {
       "checkpoint.keep=0",
       "key 'checkpoint.keep': expected at least 1 with checkpoint.to buddy");
   refused("--set checkpoint.to=local",
-          "key 'checkpoint.to': expected directory, because checkpoint.policy is empty, and states are saved with "
+          "key 'checkpoint.to': expected directory, because checkpoint.policy is empty, and states are saved "
+          "with "
           "the evaluations");
   refuses("simulate " + line_.experiment("checkpoint:\n  policy: fixed\n  to: nowhere\n") + " --out refused",
           "experiment.yaml:7: key 'checkpoint.to': expected directory | local | buddy");

@@ -14,7 +14,6 @@
 #include "tests/support/paths.hpp"
 #include "tests/support/published_rules.hpp"
 #include "workloads/experiment/resolved_experiment.hpp"
-#include "workloads/job/plan/data_plan.hpp"
 #include "workloads/job/plan/replica_plan.hpp"
 #include "workloads/job/plan/shard_layout.hpp"
 #include "workloads/learner/learner.hpp"
@@ -71,7 +70,7 @@ class PublishedRuns : public ::testing::TestWithParam<Case> {
   FinishedJob finished_job(const std::string& directory, sync::Route over) {
     Results results = read_results(directory);
     const Experiment& experiment = results.info.experiment;
-    dataset_ = load_dataset(dataset_setting(experiment));
+    dataset_ = load_dataset(ResolvedExperiment(experiment).dataset);
     const auto learner = make_learner(
         plan_replica(experiment, dataset_->info(), /*sample_losses=*/true).learner, host_device());
     FinishedJob job{.over = over,

@@ -165,7 +165,7 @@ TEST_F(ResumeWorkers, NoSampleIsTakenTwiceInAnEpoch) {
       return succeeds("simulate --losses --resume " + name + from + " --out " + name + to + more);
     };
     const std::string told = on("a", "b", two + "--set stop.rounds=8");
-    expect_in("the 304 samples that are left of epoch 0 are dealt anew", told);
+    expect_in("the 304 samples that are left of epoch 0 are dealt again", told);
     on("b", "c", " --set stop.rounds=12");
     on("c", "d", " --set placement.workers=[node-1,node-2,node-3,node-6] --set stop.rounds=19");
     std::vector<std::int64_t> taken;

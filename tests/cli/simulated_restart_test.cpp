@@ -280,7 +280,7 @@ TEST_F(LongSimulatedRestarts, AfterAWarningLessThanARoundIsLost) {
       }
 }
 
-/// Of one of several workers, each on a machine of its own: the rank that decides hears of it with the
+/// Of one of several workers, each on a machine of its own: the rank that decides is notified with the
 /// messages of the round in progress. With two servers, and where a worker decides, the commit follows a
 /// round later, since the others have to learn of it; over peers, where workers may be ahead of it, four.
 TEST_F(LongSimulatedRestarts, AWarningIsHeardWithTheRoundInProgress) {

@@ -50,7 +50,7 @@ TEST_F(Warnings, TheQuestionIsPrintedBeforeTheResults) {
                             "grey, 10 classes)"),
                   HasSubstr("per sample 4.6 Mflop forward and 8.63 Mflop backward; batch 16 on each of 4 "
                             "workers: 64 samples per step of all"),
-                  HasSubstr("memory besides the program, about: worker ")));
+                  HasSubstr("memory in addition to the program, about: worker ")));
   EXPECT_LT(told.find("model lenet"), told.find("simulated: "));
 }
 

@@ -34,7 +34,7 @@ void disconnect_now(Context& context, Rank peer) {
 void send_signal(Context& context, Rank peer) { send_now(context, peer, signal, {}, numbered_note(0)); }
 void await_signal(Context& context, Rank peer) { receive_now(context, peer, signal, {}); }
 
-/// Both come here before either goes on.
+/// Both come here before either continues.
 void meet(Context& context, Rank peer) {
   Pending awaited = context.receive(peer, signal, {});
   send_signal(context, peer);

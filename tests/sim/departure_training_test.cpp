@@ -172,7 +172,7 @@ TEST_F(Departures, WhatARankSaysThatWasDeclaredDeadIsDropped) {
   const auto check = [&](bool speaks, const Journal& journal) {
     ASSERT_EQ(count_of_changes(journal, "gone"), 1);
     EXPECT_NEAR(changes_with(journal, "noticed").front().time.count(), 0.97, 0.001);
-    // It hears of it after 0.2 s, and its server says after 0.4 s that nothing is open between them.
+    // It is notified after 0.2 s, and its server says after 0.4 s that nothing is open between them.
     if (speaks) {
       EXPECT_NEAR(changes_with(journal, "gone").front().time.count(), 0.95 + 0.2 + 0.4, 0.001);
     }

@@ -336,7 +336,7 @@ TEST(LongPredictions, OfManyWorkersAreThoseOfTheirClasses) {
       << "its latencies alone take half a second";
 }
 
-// ---- Measured speed beside the closed form ----
+// ---- Measured speed against the closed form ----
 
 TEST(SpeedChecks, SuspectThePartOfAStepThatIsLonger) {
   priced::Prediction found;

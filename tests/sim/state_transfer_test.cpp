@@ -54,7 +54,7 @@ class FastChanges : public StateTransfers,
                     public ::testing::WithParamInterface<std::pair<std::string, sync::Route>> {};
 
 /// From 22 s on, the machine of the last worker comes or departs in each second, so that it never gets the
-/// state. The first one gets it while that goes on, within thrice the time: two transfers share the network,
+/// state. The first one gets it meanwhile, within three times the time: two transfers share the network,
 /// and messages that have begun to arrive come first.
 TEST_P(FastChanges, DoNotBeginATransferAnew) {
   const auto& [algorithm, over] = GetParam();

@@ -239,7 +239,7 @@ void RandomStoredDepartures::expect_all_rounds(const std::vector<std::uint64_t>&
     if (over != sync::Route::server) experiment.transience.options["mean"] = 40.0;
     // Reads of a tenth of a second: workers depart while they wait for them.
     platform_ = TemporaryPlatform::star(6, 1e7, seed % 2 == 0 ? 1e-7 : 0.05);
-    // Without barriers, workers may be beyond the last round when they hear of it.
+    // Without barriers, workers may be beyond the last round when they are notified.
     const auto has_all_rounds = [most = algorithm == "bsp" ? 40 : 44](const Journal& journal) {
       EXPECT_GE(journal.counted_rounds, 40);
       EXPECT_LE(journal.counted_rounds, most);

@@ -14,17 +14,13 @@
 #include <vector>
 
 #include "policies/vocabulary/options.hpp"
+#include "policies/vocabulary/text_parts.hpp"
 
 namespace tandem::testing {
 
 using Words = std::vector<std::string>;
 
-inline Words words_of(const std::string& text) {
-  std::istringstream stream(text);
-  Words words;
-  for (std::string word; stream >> word;) words.push_back(word);
-  return words;
-}
+inline Words words_of(const std::string& text) { return words_in(text); }
 
 inline std::string joined(const Words& words) {
   std::string text;

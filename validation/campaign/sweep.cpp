@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -11,19 +10,14 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/digest.hpp"
+#include "policies/vocabulary/text_parts.hpp"
 
 namespace tandem::validation {
 namespace {
 
 constexpr int most_shards = 1'000'000;
 
-std::optional<int> number_in(const std::string& text) {
-  int value = 0;
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || rest != text.data() + text.size() || value < 0 || value > most_shards)
-    return {};
-  return value;
-}
+std::optional<int> number_in(const std::string& text) { return parse_number<int>(text, 0, most_shards); }
 
 std::optional<int> variable(const char* name) {
   const char* const text = std::getenv(name);

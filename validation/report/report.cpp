@@ -24,17 +24,9 @@ namespace {
 /// Workers that are shown one by one.
 constexpr std::size_t most_ranks = 8;
 
-Curve curve_of(const Results& results) {
-  Curve curve;
-  for (const auto& evaluation : results.journal.evaluations)
-    if (!std::isnan(evaluation.accuracy))
-      curve.push_back({evaluation.checkpoint_time.count(), evaluation.samples, evaluation.accuracy});
-  return curve;
-}
-
 AccuracyCurves accuracy_of(const VariantResults& variant) {
-  AccuracyCurves curves{.simulated = curve_of(variant.simulated)};
-  for (const auto& run : variant.measured) curves.measured.push_back(curve_of(run));
+  AccuracyCurves curves{.simulated = curve_of(variant.simulated.journal.evaluations)};
+  for (const auto& run : variant.measured) curves.measured.push_back(curve_of(run.journal.evaluations));
   return curves;
 }
 
@@ -410,6 +402,14 @@ Report make_report(const std::vector<VariantResults>& variants, const Validation
   for (std::size_t i = 0; i < variants.size(); ++i)
     configurations.push_back(report_configuration(variants[i], *validation.configurations[i].comparison));
   return make_report(std::move(configurations), validation, source);
+}
+
+Curve curve_of(const std::vector<EvaluationRecord>& evaluations) {
+  Curve curve;
+  for (const EvaluationRecord& evaluation : evaluations)
+    if (!std::isnan(evaluation.accuracy))
+      curve.push_back({evaluation.checkpoint_time.count(), evaluation.samples, evaluation.accuracy});
+  return curve;
 }
 
 std::vector<PlatformUse> platforms_of(const Report& report) {

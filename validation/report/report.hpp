@@ -99,6 +99,9 @@ struct CurvePoint {
   double accuracy = 0;
 };
 using Curve = std::vector<CurvePoint>;
+/// Of the evaluations that have an accuracy.
+Curve curve_of(const std::vector<EvaluationRecord>& evaluations);
+
 struct AccuracyCurves {
   Curve simulated{};
   std::vector<Curve> measured{};

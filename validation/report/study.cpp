@@ -22,14 +22,6 @@ Number ratio(const Number& above, const Number& below) {
   return *above / *below;
 }
 
-Curve curve_of(const Summary& summary) {
-  Curve curve;
-  for (const EvaluationRecord& evaluation : summary.evaluations)
-    if (!std::isnan(evaluation.accuracy))
-      curve.push_back({evaluation.checkpoint_time.count(), evaluation.samples, evaluation.accuracy});
-  return curve;
-}
-
 std::optional<Interval> interval_of(const std::optional<EnsembleFigure>& figure) {
   return figure ? std::optional(Interval{figure->low, figure->high}) : std::nullopt;
 }
@@ -234,7 +226,7 @@ StudyResult study_result(const StudyConfiguration& configuration, const Summary&
   own.cost = summary.cost;
   own.time_to_target = summary.time_to_target;
   if (const auto& target = summary.time_to_target) own.time_to_target_s = target->checkpoint_time_s;
-  own.curve = curve_of(summary);
+  own.curve = curve_of(summary.evaluations);
   own.best_accuracy = best_of(own.curve);
   own.best_top5_accuracy = best_top5_of(summary);
   own.experiment = run.experiment;

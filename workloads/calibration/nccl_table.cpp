@@ -3,25 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <fstream>
 #include <set>
-#include <sstream>
 
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/text_parts.hpp"
 
 namespace tandem {
 namespace {
 
 using Words = std::vector<std::string>;
-
-Words words_of(const std::string& line) {
-  std::istringstream stream(line);
-  Words words;
-  for (std::string word; stream >> word;) words.push_back(word);
-  return words;
-}
 
 class Reader {
  public:
@@ -32,7 +24,7 @@ class Reader {
     if (!file) throw ConfigError(path_ + ": expected a table of nccl-tests, found no such file");
     for (std::string line; std::getline(file, line);) {
       ++line_;
-      const Words words = words_of(line);
+      const Words words = words_in(line);
       if (words.empty()) continue;
       if (words.front().starts_with('#'))
         read_header(words);
@@ -84,11 +76,10 @@ class Reader {
     const auto last = std::find(columns_.rbegin(), columns_.rend(), column);
     const auto index = static_cast<std::size_t>(columns_.rend() - last) - 1;
     const std::string& word = row[index];
-    double number = 0.0;
-    const auto [rest, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-    if (error != std::errc() || rest != word.data() + word.size() || !std::isfinite(number) || number < 0.0)
+    const auto number = parse_number<double>(word);
+    if (!number || !std::isfinite(*number) || *number < 0.0)
       fail(fmt::format("expected a number in column {}, found '{}'", column, word));
-    return number;
+    return *number;
   }
 
   void read_row(const Words& row) {

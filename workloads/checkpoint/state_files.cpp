@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/text_parts.hpp"
 #include "workloads/checkpoint/commit_members.hpp"
 #include "workloads/checkpoint/other_workers.hpp"
 #include "workloads/job/plan/commit_plan.hpp"
@@ -86,11 +86,9 @@ std::vector<std::int64_t> rounds_on_machines(const CommitPlan& plan, const std::
 std::optional<std::int64_t> round_of(const std::string& name, const std::string& ending) {
   constexpr std::string_view first = "round_";
   if (!name.starts_with(first) || !name.ends_with(ending)) return std::nullopt;
-  std::int64_t round = 0;
-  const char* const end = name.data() + name.size() - ending.size();
-  const auto [rest, error] = std::from_chars(name.data() + first.size(), end, round);
-  const bool is_number = error == std::errc() && rest == end;
-  return is_number && name == name_of_round(round) + ending ? std::optional(round) : std::nullopt;
+  const std::size_t digits = name.size() - std::min(name.size(), first.size() + ending.size());
+  const auto round = parse_number<std::int64_t>(std::string_view(name).substr(first.size(), digits));
+  return round && name == name_of_round(*round) + ending ? round : std::nullopt;
 }
 
 /// Rounds of the files in the directory's checkpoints with this ending, the latest first.

@@ -86,7 +86,7 @@ class CostModel {
  public:
   /// `host` and its `kind` (see DevicePlan::kind_of): by which the profile may know it. `server`: of a rank
   /// that is a server, if its host states its costs. These contain everything that the server does with a
-  /// push and a reply, so its updates, sums and decompressions take no time besides.
+  /// push and a reply, so its updates, sums and decompressions take no more time.
   CostModel(std::shared_ptr<const PricedModel> priced, platforms::Device device, const std::string& host = {},
             const std::string& kind = {}, const std::optional<ServerCost>& server = {});
   Seconds price(const Work& work) const;

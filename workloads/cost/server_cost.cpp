@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <string_view>
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/options.hpp"
 #include "policies/vocabulary/quantity_text.hpp"
+#include "policies/vocabulary/text_parts.hpp"
 
 namespace tandem {
 namespace {
@@ -53,19 +53,15 @@ BytesPerSecond rate_from(const std::string& place, const std::string& property, 
 }
 
 int number_from(const std::string& place, const std::string& property, const std::string& text) {
-  int number = 0;
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || rest != text.data() + text.size() || number < 1 || number > most_parallel)
-    refuse(place, property, fmt::format("a whole number from 1 to {}", most_parallel), text);
-  return number;
+  const auto number = parse_number<int>(text, 1, most_parallel);
+  if (!number) refuse(place, property, fmt::format("a whole number from 1 to {}", most_parallel), text);
+  return *number;
 }
 
 double share_from(const std::string& place, const std::string& property, const std::string& text) {
-  double share = 0.0;
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), share);
-  if (error != std::errc() || rest != text.data() + text.size() || !(share >= 0.0 && share <= 1.0))
-    refuse(place, property, "a number from 0 to 1", text);
-  return share;
+  const auto share = parse_number<double>(text, 0.0, 1.0);
+  if (!share) refuse(place, property, "a number from 0 to 1", text);
+  return *share;
 }
 
 }  // namespace
@@ -104,8 +100,8 @@ std::optional<ServerCost> stated_server_cost(const platforms::Host& host, const 
        {std::pair(parallel_property, "because this program's own server has one thread"),
         {variation_property, "which vary"}})
     if (const auto alone = host.properties.find(name); alone != host.properties.end())
-      refuse(file + ": host '" + host.name + "'", name,
-             std::string("costs of the server besides it, ") + because, alone->second);
+      refuse(file + ": host '" + host.name + "'", name, std::string("other costs of the server, ") + because,
+             alone->second);
   return cost;
 }
 

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 #include <map>
 #include <mutex>
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/text_parts.hpp"
 #include "workloads/data/image.hpp"
 #include "workloads/data/storage_file.hpp"
 
@@ -28,8 +28,7 @@ std::string text_of(std::int64_t count, const std::string& one, const std::strin
 }
 
 bool is_image(const fs::path& file) {
-  std::string ending = file.extension().string();
-  std::ranges::transform(ending, ending.begin(), [](unsigned char c) { return std::tolower(c); });
+  const std::string ending = lower(file.extension().string());
   return ending == ".jpg" || ending == ".jpeg" || ending == ".png";
 }
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <fstream>
 #include <functional>
@@ -11,6 +10,7 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/rng.hpp"
+#include "policies/vocabulary/text_parts.hpp"
 
 namespace tandem {
 namespace {
@@ -57,12 +57,11 @@ std::vector<Bytes> read_sizes(const std::string& path) {
     fail_option("file", "a file with a size in bytes per line", "'" + path + "', which cannot be read");
   std::vector<Bytes> sizes;
   for (std::string line; std::getline(file, line);) {
-    std::int64_t size = 0;
-    const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), size);
-    if (error != std::errc() || end != line.data() + line.size() || size <= 0)
+    const auto size = parse_number<std::int64_t>(line);
+    if (!size || *size <= 0)
       throw ConfigError(fmt::format("{}:{}: expected the size of a sample in bytes, found '{}'", path,
                                     sizes.size() + 1, line));
-    sizes.emplace_back(size);
+    sizes.emplace_back(*size);
   }
   return sizes;
 }

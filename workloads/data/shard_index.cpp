@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/text_parts.hpp"
 #include "workloads/data/tar.hpp"
 
 namespace tandem {
@@ -89,11 +90,9 @@ class Reader {
   }
   float real() {
     const std::string_view text = word();
-    float value = 0.0F;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size() || !(value > 0.0F) || !std::isfinite(value))
-      fail("a positive number");
-    return value;
+    const auto value = parse_number<float>(text);
+    if (!value || !(*value > 0.0F) || !std::isfinite(*value)) fail("a positive number");
+    return *value;
   }
 
   void begin_shard() {
@@ -101,7 +100,8 @@ class Reader {
     if (part != "train" && part != "test") fail("a shard of 'train' or 'test'");
     part_ = part == "train" ? Dataset::Part::train : Dataset::Part::test;
     const std::string file(word());
-    if (file.empty() || file.find('/') != std::string::npos) fail("the name of a tar file beside the index");
+    if (file.empty() || file.find('/') != std::string::npos)
+      fail("the name of a tar file in the folder of the index");
     expect_samples();
     const std::int64_t size = number("the bytes of the tar file");
     if (size > largest_archive) fail(fmt::format("at most {} bytes", largest_archive));

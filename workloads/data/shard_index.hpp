@@ -37,7 +37,7 @@ struct ShardIndex {
 };
 
 /// Errors: ConfigError naming the file and the line: missing, truncated, a sample that lies outside its
-/// archive or upon another one, an unknown class.
+/// archive or overlaps another one, an unknown class.
 ShardIndex read_shard_index(const std::string& path);
 /// Errors: WorldError.
 void write_shard_index(const ShardIndex& index, const std::string& path);

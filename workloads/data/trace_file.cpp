@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <memory>
@@ -13,6 +12,7 @@
 #include <string_view>
 
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/text_parts.hpp"
 #include "workloads/data/trace_bytes.hpp"
 #include "workloads/data/trace_records.hpp"
 
@@ -36,16 +36,8 @@ std::uint64_t hash_of(std::string_view text) {
 }
 
 std::uint64_t id_of(std::string_view text) {
-  std::uint64_t id = 0;
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), id);
-  return error == std::errc() && rest == text.data() + text.size() ? id : hash_of(text);
-}
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view blank = " \t\r";
-  const auto begin = text.find_first_not_of(blank);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(blank) - begin + 1);
+  const auto id = parse_number<std::uint64_t>(text);
+  return id ? *id : hash_of(text);
 }
 
 /// Column `number` of a line, counted from 1; nothing if there are fewer.
@@ -144,11 +136,9 @@ class Reader {
         "a size in bytes from 0 to 2^50 in column {} (size-col=0: there is none)", format_.size_column);
     const auto text = column_of(line, format_.size_column, format_.delimiter);
     if (!text) fail(path_, place, expected, quoted(line));
-    std::int64_t size = 0;
-    const auto [rest, error] = std::from_chars(text->data(), text->data() + text->size(), size);
-    if (error != std::errc() || rest != text->data() + text->size() || size < 0 || size > largest_object)
-      fail(path_, place, expected, quoted(std::string(*text)));
-    return size;
+    const auto size = parse_number<std::int64_t>(*text, 0, largest_object);
+    if (!size) fail(path_, place, expected, quoted(std::string(*text)));
+    return *size;
   }
 
   void read_records() {

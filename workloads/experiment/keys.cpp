@@ -130,8 +130,9 @@ std::vector<ExperimentKey> measured_keys() {
        "computing time of one step (forward and backward pass of workload.batch samples, without waiting, "
        "exchange and optimiser) as you measured it on one device; it replaces the estimate from the model's "
        "flops. Forward and backward pass are divided as these are. Other batches take times in proportion, "
-       "other devices by the ratio of their rates in workload.precision, which is an estimate. Not besides a "
-       "profile with times of the model; 0: not measured"},
+       "other devices by the ratio of their rates in workload.precision, which is an estimate. Refused with "
+       "a "
+       "profile that has times of the model; 0: not measured"},
       {KEY(workload.measured_forward), at_least(0),
        "the same of the forward pass alone, together with workload.measured_backward or measured_step; 0: "
        "not measured"},
@@ -387,7 +388,8 @@ std::vector<ExperimentKey> placement_keys() {
        "empty: the host of the first cache node"},
       {KEY(placement.evaluator),
        {},
-       "host that evaluates checkpoints, besides training; first-worker: the first worker evaluates its own "
+       "host that evaluates checkpoints while training continues; first-worker: the first worker evaluates "
+       "its own "
        "model, and its next step waits; empty: the host of the first server, or else of the first worker"},
   };
 }
@@ -526,7 +528,8 @@ std::vector<ExperimentKey> stop_keys() {
        "in "
        "which it is reached"},
       {KEY(stop.accuracy), between(0, 1),
-       "stop when an evaluation finds this accuracy on the test set, besides another limit; training waits "
+       "stop when an evaluation finds this accuracy on the test set; needs another limit, too; training "
+       "waits "
        "for each evaluation, so that simulation and measurement stop at the same one. 0: no such limit"},
       {KEY(evaluate_every), between(0, billion),
        "rounds between evaluations on the test set; 0: no evaluation"},
@@ -611,7 +614,7 @@ std::vector<ExperimentKey> physics_keys() {
       {KEY(physics.predictor), file(),
        "predictor of step times, a file made by `tandem fit speed`: steps take the time that it says for the "
        "model, the batch and the device of each worker. Models, batches, devices and precisions that it does "
-       "not know are refused. Not besides measured times of the model; empty: none"},
+       "not know are refused. Refused with measured times of the model; empty: none"},
       {KEY(physics.all_reduce),
        {},
        "how a library's all-reduce (sync.collective native) sums where no calibration says how long it takes "

@@ -13,6 +13,20 @@ std::optional<Chosen<checkpointing::Factory>> checkpointing_of(const Experiment:
   return Chosen<checkpointing::Factory>(checkpointing::catalog(), checkpoint.policy, checkpoint.options);
 }
 
+DatasetSetting dataset_of(const Experiment& experiment) {
+  const auto& workload = experiment.workload;
+  return {.name = workload.dataset,
+          .directory = workload.dataset_directory,
+          .train_samples = workload.train_samples,
+          .test_samples = workload.test_samples,
+          .seed = experiment.seed,
+          .image_size = workload.image_size,
+          .options = Options::resolve(workload.dataset, dataset_catalog().find(workload.dataset).options,
+                                      workload.dataset_options),
+          .loads_training = experiment.data.source == DataSource::memory,
+          .cold = experiment.reads_cold()};
+}
+
 }  // namespace
 
 ResolvedExperiment::ResolvedExperiment(const Experiment& experiment)
@@ -29,6 +43,7 @@ ResolvedExperiment::ResolvedExperiment(const Experiment& experiment)
       checkpointing(checkpointing_of(experiment.checkpoint)),
       augmentation(Augmentation::from(
           Options::resolve("data.augment", augmentation_options(), experiment.data.augment))),
+      dataset(dataset_of(experiment)),
       batch_(experiment.workload.batch),
       route_(experiment.sync.over),
       seed_(experiment.seed) {}

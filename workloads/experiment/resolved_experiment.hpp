@@ -19,6 +19,7 @@
 #include "policies/sync/policy.hpp"
 #include "policies/vocabulary/catalog.hpp"
 #include "workloads/data/augmentation.hpp"
+#include "workloads/data/dataset.hpp"
 #include "workloads/experiment/experiment.hpp"
 
 namespace tandem {
@@ -78,6 +79,7 @@ struct ResolvedExperiment {
   Chosen<provisioning::Factory> provisioning;
   std::optional<Chosen<checkpointing::Factory>> checkpointing;  ///< none: commits with every evaluation
   Augmentation augmentation;
+  DatasetSetting dataset;
 
  private:
   int batch_;

@@ -4,10 +4,10 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <sstream>
 
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/quantity_text.hpp"
+#include "policies/vocabulary/text_parts.hpp"
 #include "workloads/experiment/utf8.hpp"
 
 namespace tandem {
@@ -17,9 +17,7 @@ constexpr std::int64_t width = 4;  // bytes of a parameter
 
 /// A size may be written in two words: "4 MB".
 std::vector<std::string> words_of(const std::string& text) {
-  std::istringstream stream(text);
-  std::vector<std::string> words;
-  for (std::string word; stream >> word;) words.push_back(word);
+  std::vector<std::string> words = words_in(text);
   if (words.size() > 1)
     if (const std::string joined = words[0] + words[1]; !parse_bytes(words[1]) && parse_bytes(joined)) {
       words.erase(words.begin());

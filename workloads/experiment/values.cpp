@@ -8,6 +8,7 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/quantity_text.hpp"
+#include "policies/vocabulary/text_parts.hpp"
 #include "workloads/experiment/keys.hpp"
 
 namespace tandem {
@@ -76,9 +77,9 @@ bool read(Percent& field, const Json& value) {
   std::string text = value.get<std::string>();
   if (!text.ends_with('%')) return false;
   text.pop_back();
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), field.value);
-  return error == std::errc() && rest == text.data() + text.size() && field.value >= 0.0 &&
-         field.value <= 100.0;
+  const auto number = parse_number<double>(text, 0.0, 100.0);
+  if (number) field.value = *number;
+  return number.has_value();
 }
 
 bool read(std::vector<std::string>& field, const Json& value) {
@@ -230,15 +231,9 @@ Json written_value(const ExperimentKey& key, const Experiment& experiment) {
 Json plain_scalar(const std::string& text) {
   if (text == "true") return true;
   if (text == "false") return false;
-  const char* const begin = text.data();
-  const char* const end = begin + text.size();
-  const auto parsed_as = [&](auto& number) {
-    const auto [rest, error] = std::from_chars(begin, end, number);
-    return error == std::errc() && rest == end;
-  };
-  if (std::int64_t integer = 0; parsed_as(integer)) return integer;
-  if (std::uint64_t large = 0; parsed_as(large)) return large;
-  if (double real = 0; parsed_as(real) && std::isfinite(real)) return real;
+  if (const auto integer = parse_number<std::int64_t>(text)) return *integer;
+  if (const auto large = parse_number<std::uint64_t>(text)) return *large;
+  if (const auto real = parse_number<double>(text); real && std::isfinite(*real)) return *real;
   return text;
 }
 

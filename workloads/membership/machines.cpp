@@ -25,7 +25,7 @@ Machines::Machines(const Experiment::Transience& setting, std::unique_ptr<lifeti
                                             .for_good = death.with_machine});
 }
 
-/// Rounding must not make a machine come before it can be had.
+/// Rounding must not make a machine arrive before it is available.
 std::optional<double> Machines::arrival(int slot, Seconds now) const {
   const double at = of_machine(static_cast<std::size_t>(slot), now);
   const double obtained = fates_->obtainable(static_cast<std::size_t>(slot), at);

@@ -22,14 +22,14 @@ namespace tandem {
 
 /// What happens to the machine of a slot.
 struct MachineEvent {
-  /// noticed: the job knows of a departure. ready: a requested machine has come up. refused: none can be had.
+  /// noticed: the job knows of a departure. ready: a requested machine is up. refused: none is available.
   enum class What : std::uint8_t { warned, departed, noticed, ready, refused } what = What::departed;
   Seconds at{};
   int slot = 0;
   int incarnation = 0;
   DepartureKind how = DepartureKind::revoked;
   Seconds notice{};       ///< of warned: until the machine departs
-  bool for_good = false;  ///< of departed: no other machine can be had in the slot any more
+  bool for_good = false;  ///< of departed: the slot gets no other machine
 };
 
 /// As in membership.csv.
@@ -50,7 +50,7 @@ inline std::string cause_text(const MachineEvent& event) {
 struct SlotDeath {
   Seconds at{};
   int slot = 0;
-  /// The machine is gone, too, and no other one can be had in the slot. Otherwise a request gets the machine
+  /// The machine is gone, too, and the slot gets no other one. Otherwise a request gets the machine
   /// again immediately.
   bool with_machine = false;
 };
@@ -85,7 +85,8 @@ class Machines {
   /// In the time of machines, not before the slot's last machine departed: by rounding, that machine might
   /// come back.
   double of_machine(std::size_t slot, Seconds job) const { return std::max(of_machine(job), gone_[slot]); }
-  /// When a machine that the job gets now arrives, in the time of machines; none: it cannot be had now.
+  /// When a machine that the job gets now arrives, in the time of machines; none: no machine is available
+  /// now.
   std::optional<double> arrival(int slot, Seconds now) const;
   void plan_warning(int slot, Seconds now);
   std::optional<MachineEvent> next_departure() const;

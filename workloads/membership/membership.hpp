@@ -57,8 +57,8 @@ class Membership {
   struct Setting {
     int workers = 0;  ///< slots of these come first
     int slots = 0;    ///< the others are for machines without workers, which the caller requests itself
-    /// true: the policy gets an event each time that no machine can be had, and may request one again later.
-    /// false: it gets the event only while training is paused, and then the job gives up.
+    /// true: the policy gets an event each time that no machine is available, and may request one again
+    /// later. false: it gets the event only while training is paused, and then the job gives up.
     bool may_ask_again = true;
     bool has_deadline = false;  ///< the policy gives up after a time without enough members
   };

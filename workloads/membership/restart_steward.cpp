@@ -37,7 +37,7 @@ Seconds RestartSteward::begin_next(std::optional<Seconds> latest) {
   departed_meanwhile_ = std::exchange(departed_apart_, {});
   start_if_complete(std::exchange(end_, std::nullopt)->at);
   int events = 0;
-  // Events at exactly that time belong to it: a machine that is still there is had immediately.
+  // Events at exactly that time belong to it: a machine that is still there is available immediately.
   while (!start_ || is_due(*start_)) {
     const auto complete = std::exchange(start_, std::nullopt);
     if (!membership_.next())

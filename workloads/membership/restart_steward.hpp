@@ -53,7 +53,7 @@ class RestartSteward {
   /// The workers' slots of the present generation, in ascending order.
   const std::vector<int>& members() const { return members_; }
   /// The present generation has ended. Returns when the next one begins, with its members(). Pre:
-  /// end_of_generation(). Errors: WorldError when the policy gives up, or machines can no longer be had;
+  /// end_of_generation(). Errors: WorldError when the policy gives up, or machines are no longer available;
   /// TooLate.
   Seconds begin_next(std::optional<Seconds> latest = std::nullopt);
 

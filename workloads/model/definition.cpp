@@ -1,10 +1,10 @@
 #include "workloads/model/definition.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <map>
 
+#include "policies/vocabulary/text_parts.hpp"
 #include "workloads/model/catalog.hpp"
 #include "workloads/model/zoo/models.hpp"
 
@@ -96,10 +96,8 @@ std::map<std::string, OptionValue> options_in(const std::string& model) {
                         "': expected a name, and behind each colon another OPTION=VALUE, found '" + text +
                         "'");
     const std::string value = text.substr(equals + 1);
-    std::int64_t whole = 0;
-    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), whole);
-    const bool is_whole = error == std::errc() && end == value.data() + value.size();
-    options[text.substr(0, equals)] = is_whole ? OptionValue(whole) : OptionValue(value);
+    const auto whole = parse_number<std::int64_t>(value);
+    options[text.substr(0, equals)] = whole ? OptionValue(*whole) : OptionValue(value);
   }
   return options;
 }

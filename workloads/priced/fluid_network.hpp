@@ -27,7 +27,7 @@ class FluidNetwork {
   /// `network` must outlive it.
   explicit FluidNetwork(const platforms::Network& network);
 
-  /// The host in whose place this one may be (Network::like). Pre: the network has it.
+  /// The host that this one may replace (Network::like). Pre: the network has it.
   std::size_t like(const std::string& host) const;
   /// When each message of each connection arrives. Connections share channels as in simulations: max-min
   /// fairly, weighted by the inverse of their latency. A message that waits for the one before it has its

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "policies/vocabulary/text_parts.hpp"
+
 namespace tandem::priced {
 
 ServerRounds::ServerRounds(const Job& job, const platforms::Network& network,
@@ -174,14 +176,6 @@ Seconds ServerRounds::update_demand() const {
 const ServerRounds::SharedHost& ServerRounds::busiest_host() const {
   return *std::ranges::max_element(hosts_, {}, [this](const SharedHost& of) { return demand_of(of); });
 }
-
-namespace {
-
-std::string counted(std::size_t count, const char* noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
-
-}  // namespace
 
 std::string ServerRounds::busiest_servers() const {
   const SharedHost& host = busiest_host();

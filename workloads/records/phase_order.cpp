@@ -92,8 +92,6 @@ std::optional<double> phase_order(const RunInfo& info, const Journal& journal) {
   return sum / static_cast<double>(moments);
 }
 
-double independent_phase_order(int workers) { return std::sqrt(std::numbers::pi / workers) / 2; }
-
 PhaseSeries phase_series(const RunInfo& info, const Journal& journal, std::size_t most) {
   auto all = clocks_of(info, journal);
   if (!all) return {};

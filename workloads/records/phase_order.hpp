@@ -16,10 +16,6 @@ namespace tandem {
 /// workers, or without such a time.
 std::optional<double> phase_order(const RunInfo& info, const Journal& journal);
 
-/// The mean of workers with independent phases (Rayleigh's mean, exact for many workers): sqrt(pi / workers)
-/// / 2.
-double independent_phase_order(int workers);
-
 /// The phases of all workers whenever the first worker starts a step. Horizontal rows of points: locked
 /// phases.
 struct PhaseSeries {

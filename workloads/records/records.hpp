@@ -169,7 +169,7 @@ struct MembershipRecord {
   int slot = 0;                  ///< a worker's place, by its index
   std::int64_t incarnation = 0;  ///< of the occupant, from 1
   std::string host = {};
-  /// "joined", "warned", "departed", "noticed", "requested", "ready", "refused" (no machine can be had),
+  /// "joined", "warned", "departed", "noticed", "requested", "ready", "refused" (no machine is available),
   /// "gone" (the rank has given up all work of its occupant), "paused", "resumed".
   std::string event = {};
   std::string cause = {};  ///< of departures: "left", "revoked", "lost"

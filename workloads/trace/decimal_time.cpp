@@ -1,9 +1,9 @@
 #include "workloads/trace/decimal_time.hpp"
 
-#include <algorithm>
-#include <charconv>
 #include <limits>
 #include <string>
+
+#include "policies/vocabulary/text_parts.hpp"
 
 namespace tandem::trace {
 namespace {
@@ -48,10 +48,9 @@ std::optional<Digits> digits_of(std::string_view text) {
   if (at == text.size()) return digits;
   if (text[at] != 'e' && text[at] != 'E') return std::nullopt;
   at += text[at + 1 < text.size() ? at + 1 : at] == '+' ? 2 : 1;
-  int exponent = 0;
-  const auto [rest, error] = std::from_chars(text.data() + at, text.data() + text.size(), exponent);
-  if (error != std::errc() || rest != text.data() + text.size()) return std::nullopt;
-  digits.before_point += exponent;
+  const auto exponent = parse_number<int>(text.substr(at));
+  if (!exponent) return std::nullopt;
+  digits.before_point += *exponent;
   return digits;
 }
 

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <map>
 #include <set>
 #include <utility>
+
+#include "policies/vocabulary/text_parts.hpp"
 
 namespace tandem::trace {
 namespace {
@@ -47,8 +48,7 @@ std::vector<std::string> doubtful_kernels(const Trace& trace) {
   std::vector<std::string> names;
   for (const auto& event : trace.device) {
     if (event.work != DeviceWork::computation || !seen.insert(event.name).second) continue;
-    std::string name = trace.text(event.name);
-    std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
+    const std::string name = lower(trace.text(event.name));
     if (std::ranges::any_of(parts, [&](const char* part) { return name.find(part) != std::string::npos; }))
       names.push_back(trace.text(event.name));
   }

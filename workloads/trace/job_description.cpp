@@ -1,21 +1,16 @@
 #include "workloads/trace/job_description.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/text_parts.hpp"
 
 namespace tandem::trace {
 namespace {
 
 constexpr const char* with_profiler = "Record the job with the profiler (tandem record).";
-
-std::string lower(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
 
 std::string text_in_ms(Nanoseconds time) {
   constexpr double nanoseconds_per_ms = 1e6;

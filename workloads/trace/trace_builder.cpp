@@ -1,14 +1,13 @@
 #include "workloads/trace/trace_builder.hpp"
 
 #include <algorithm>
-#include <cctype>
-#include <charconv>
 #include <functional>
 #include <limits>
 #include <string_view>
 #include <utility>
 
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/text_parts.hpp"
 
 namespace tandem::trace {
 namespace {
@@ -16,11 +15,6 @@ namespace {
 // About 2 GB of memory.
 constexpr std::size_t most_events = 24'000'000;
 constexpr std::size_t most_text_bytes = std::size_t{256} << 20U;
-
-std::string in_lower_case(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
 
 bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
@@ -51,18 +45,12 @@ Number within(std::optional<std::int64_t> number, std::int64_t otherwise) {
       std::clamp<std::int64_t>(number.value_or(otherwise), Limits::min(), Limits::max()));
 }
 
-std::optional<std::int64_t> number_of(const std::string& text) {
-  std::int64_t number = 0;
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && rest == text.data() + text.size() ? std::optional(number) : std::nullopt;
-}
-
 }  // namespace
 
 std::vector<std::string> known_communication() { return {"nccl", "rccl", "hccl"}; }
 
 TraceBuilder::TraceBuilder(std::string name, std::vector<std::string> communication) {
-  for (auto& part : communication) communication_.push_back(in_lower_case(std::move(part)));
+  for (auto& part : communication) communication_.push_back(lower(std::move(part)));
   trace_.name = std::move(name);
 }
 
@@ -114,7 +102,7 @@ void TraceBuilder::add_device(const Event& event, Span span) {
   added.bytes = event.bytes.value_or(0);
   added.name = trace_.texts.id(event.name);
   added.stream = within<std::int32_t>(event.stream, 0);
-  added.device = within<std::int32_t>(event.device, number_of(event.process).value_or(0));
+  added.device = within<std::int32_t>(event.device, parse_number<std::int64_t>(event.process).value_or(0));
   added.is_kernel = event.category == "kernel" || event.category == "Kernel";
   added.work = !added.is_kernel           ? DeviceWork::memory
                : communicates(added.name) ? DeviceWork::communication
@@ -160,7 +148,7 @@ bool TraceBuilder::communicates(TextId name) {
   if (communicates_.size() <= name) communicates_.resize(trace_.texts.size(), -1);
   auto& known = communicates_[name];
   if (known < 0) {
-    const std::string text = in_lower_case(trace_.texts[name]);
+    const std::string text = lower(trace_.texts[name]);
     known =
         std::ranges::any_of(communication_, [&](const auto& part) { return contains(text, part); }) ? 1 : 0;
   }

@@ -44,11 +44,6 @@ class SegmentedOrder : public Order<Self, Ids, lists> {
     while (this->list(number).count == 0) ++number;
     return this->list(number).oldest;
   }
-  std::int64_t bytes_of_segments() const {
-    std::int64_t sum = 0;
-    for (int number = lowest_; number <= highest_; ++number) sum += this->list(number).bytes;
-    return sum;
-  }
 
  private:
   std::int64_t most_bytes(int number) const { return number == lowest_ ? lowest_bytes_ : bytes_of_others_; }

@@ -397,7 +397,7 @@ Catalog<Factory>::Entry icache() {
             std::numeric_limits<double>::infinity(),
             {"off", "any", "same-class", "nearest"}},
            {"package", "samples in a package", std::int64_t{32}, 1, 1e6},
-           {"repack", "write a package anew when a smaller share of its samples is of low importance", 0.5,
+           {"repack", "write a package again when a smaller share of its samples is of low importance", 0.5,
             0.0, 1.0},
            {"unvisited", "importance of samples without a loss yet", 1.0, 0.0},
            {"benefit",

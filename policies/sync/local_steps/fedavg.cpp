@@ -155,8 +155,9 @@ std::vector<OptionSpec> options_of_fedavg() {
   std::vector<OptionSpec> options =
       outer_options({.h = 4, .rate = 1.0, .momentum = 0.0, .nesterov = false, .weights = "samples"});
   options.push_back({.name = "fraction",
-                     .summary = "C: share of the workers that take steps in a round, drawn anew for each, at "
-                                "least one worker; the others are idle",
+                     .summary =
+                         "C: share of the workers that take steps in a round, drawn again for each, at "
+                         "least one worker; the others are idle",
                      .default_value = 1.0,
                      .minimum = 0.0,
                      .maximum = 1.0});

@@ -48,7 +48,7 @@ TEST(DirectoryOfCaches, ANodeThatDepartsHasNothing) {
   const std::int64_t moment = directory.moment();
   directory.remove(0);
   for (const SampleId id : {3, 4}) EXPECT_EQ(directory.look_up(id, 1), (Located{-1, true})) << id;
-  // What others heard of it before is not about what it has when it is back.
+  // What others knew of it before does not describe what it has when it is back.
   directory.withdraw(3, 1);
   directory.look_up(3, 0);
   directory.publish(3, 0);

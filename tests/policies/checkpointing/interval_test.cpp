@@ -21,7 +21,6 @@ double cost_per_work(Seconds work, const Costs& of, Seconds mtbf) {
 TEST(ClosedForms, HaveTheirKnownValues) {
   EXPECT_NEAR(segment_time(Seconds(300.0), costs, hour).count(), 328.2551, 5e-5);
   EXPECT_NEAR(job_time(hour, 12, costs, hour).count(), 3939.06, 5e-3);
-  EXPECT_NEAR(loss_given_failure(Seconds(310.0), hour).count(), 152.776, 5e-4);
   const Costs without_commits{.commit = Seconds(0.0), .load = costs.load, .downtime = costs.downtime};
   EXPECT_NEAR(job_time(hour, 1, without_commits, hour).count(), 6272.11, 5e-3);
 }
@@ -35,37 +34,6 @@ TEST(ClosedForms, IntervalsHaveTheirKnownValues) {
   EXPECT_NEAR(daly_interval(Seconds(600.0), hour).count(), 1697.71, 5e-3);
   const double least = cost_per_work(optimal_interval(Seconds(10.0), hour), costs, hour);
   EXPECT_NEAR(cost_per_work(young_interval(Seconds(10.0), hour), costs, hour) / least - 1.0, 2e-5, 5e-6);
-}
-
-/// C / w + (w / 2 + C + R + D) / mtbf.
-TEST(ClosedForms, FirstOrderWasteIsTheSumOfItsParts) {
-  EXPECT_DOUBLE_EQ(first_order_waste(Seconds(250.0), costs, hour), 10.0 / 250.0 + (125.0 + 60.0) / 3600.0);
-  // Young's interval is its minimum.
-  const Seconds young = young_interval(costs.commit, hour);
-  for (const double factor : {0.9, 0.99, 1.01, 1.1})
-    EXPECT_GT(first_order_waste(young * factor, costs, hour), first_order_waste(young, costs, hour));
-  // Where failures are rare, it is the exact loss.
-  const Seconds long_time(1e8);
-  const Seconds work = optimal_interval(costs.commit, long_time);
-  EXPECT_NEAR(first_order_waste(work, costs, long_time) / (cost_per_work(work, costs, long_time) - 1.0), 1.0,
-              1e-2);
-}
-
-TEST(ClosedForms, AreContinuousWhereTheSeriesBegins) {
-  for (const double share : {1e-12, 1e-8, 0.99e-4, 1.01e-4, 1e-3}) {
-    const Seconds length = hour * share;
-    EXPECT_NEAR(loss_given_failure(length, hour) / length, 0.5 - share / 12.0, 1e-7) << share;
-  }
-  EXPECT_EQ(loss_given_failure(Seconds(0.0), hour), Seconds(0.0));
-  EXPECT_NEAR(loss_given_failure(Seconds(1e7), hour).count(), 3600.0, 1e-9) << "the mean time to a failure";
-  EXPECT_DOUBLE_EQ(recovery_time({}, hour).count(), 0.0);
-  // A segment is the expected number of failures times loss and recovery, and the time without failure.
-  const double share = 310.0 / 3600.0;
-  const double failures = std::expm1(share);
-  EXPECT_NEAR(
-      segment_time(Seconds(300.0), costs, hour).count(),
-      310.0 + failures * (loss_given_failure(Seconds(310.0), hour) + recovery_time(costs, hour)).count(),
-      1e-9);
 }
 
 TEST(OptimalInterval, IsTheMinimumOnAGrid) {
@@ -170,22 +138,15 @@ TEST(ClosedForms, AreTheMeansOfSimulatedSegments) {
   Rng random(11);
   for (const auto& [of, work, mtbf] : cases) {
     const Seconds rate(mtbf);
-    Mean segment, loss, recovery;
+    Mean segment;
     for (int run = 0; run < 100000; ++run) {
       const double length = work + of.commit.count();
       double time = 0.0;
-      for (double failure = exponential(random, rate); failure < length;
-           failure = exponential(random, rate)) {
-        const double recovered = simulated_recovery(random, of, rate);
-        loss.add(failure);
-        recovery.add(recovered);
-        time += failure + recovered;
-      }
+      for (double failure = exponential(random, rate); failure < length; failure = exponential(random, rate))
+        time += failure + simulated_recovery(random, of, rate);
       segment.add(time + length);
     }
     EXPECT_NEAR(segment.mean(), segment_time(Seconds(work), of, rate).count(), 3.0 * segment.error());
-    EXPECT_NEAR(loss.mean(), loss_given_failure(Seconds(work) + of.commit, rate).count(), 3.0 * loss.error());
-    EXPECT_NEAR(recovery.mean(), recovery_time(of, rate).count(), 3.0 * recovery.error() + 1e-12);
   }
 }
 

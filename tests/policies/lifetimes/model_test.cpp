@@ -99,24 +99,6 @@ TEST_P(LifetimeModels, HazardIsTheSlopeOfTheLogarithm) {
   }
 }
 
-TEST_P(LifetimeModels, ConditionsOnTheAgeByDefinition) {
-  for (const double age : {0.0, 6000.0, 40000.0}) {
-    const double alive = lifetime_->survival(age);
-    if (alive <= 0.0) continue;
-    for (const double t : {100.0, 3000.0, 50000.0})
-      EXPECT_DOUBLE_EQ(lifetime_->survival_given(age, t), lifetime_->survival(age + t) / alive);
-    EXPECT_DOUBLE_EQ(lifetime_->hazard_given(age, 10.0), lifetime_->hazard(age + 10.0));
-    EXPECT_DOUBLE_EQ(lifetime_->mean_up_to_given(age, 9000.0), lifetime_->area(age, age + 9000.0) / alive);
-    const double median = lifetime_->quantile_given(age, 0.5);
-    if (median > 0.0 && median < infinity) {
-      EXPECT_LE(lifetime_->survival_given(age, median), 0.5 + 1e-9);
-      EXPECT_GE(lifetime_->survival_given(age, median - 1e-6 * (age + median)), 0.5 - 1e-4);
-    }
-    Rng rng(3);
-    EXPECT_GE(lifetime_->draw_given(age, rng), 0.0);
-  }
-}
-
 /// Kolmogorov and Smirnov: the largest distance of the empirical distribution is above 1.95 / sqrt(n) in one
 /// of a thousand samples.
 TEST_P(LifetimeModels, DrawsAreDistributedAsTheSurvival) {
@@ -145,7 +127,6 @@ void expect_same(const std::string& a, const Given& of_a, const std::string& b, 
     EXPECT_NEAR(first->survival(t), second->survival(t), 1e-12) << t;
     EXPECT_NEAR(first->hazard(t), second->hazard(t), 1e-12) << t;
     EXPECT_NEAR(first->mean_up_to(t), second->mean_up_to(t), 1e-9) << t;
-    EXPECT_NEAR(first->mean_given(t), second->mean_given(t), 1e-8) << t;
   }
   for (const double p : {0.0, 0.1, 0.5, 0.99})
     EXPECT_NEAR(first->quantile(p), second->quantile(p), 1e-8) << p;
@@ -178,7 +159,6 @@ TEST(LifetimeIdentities, MeansInClosedForm) {
   EXPECT_EQ(fixed->mean(), 50.0);
   EXPECT_EQ(fixed->survival(49.9), 1.0);
   EXPECT_EQ(fixed->survival(50.0), 0.0);
-  EXPECT_EQ(fixed->mean_given(20.0), 30.0);
 }
 
 TEST(LifetimeIdentities, BathtubStartsAndEndsAsItsFormulaSays) {
@@ -214,7 +194,6 @@ TEST(LifetimeIdentities, ALateHazardOfZeroHasAnInfiniteMean) {
            {"empirical", {{"times", std::string("100")}, {"survival", std::string("0.5")}}}}) {
     const auto lifetime = make_lifetime(model, options);
     EXPECT_TRUE(std::isinf(lifetime->mean())) << model;
-    EXPECT_TRUE(std::isinf(lifetime->mean_given(200.0))) << model;
     EXPECT_TRUE(std::isinf(lifetime->quantile(0.999))) << model;
     EXPECT_LE(lifetime->mean_up_to(1000.0), 1000.0) << model;
   }

@@ -212,7 +212,7 @@ TEST(NetworkProbe, APeerIsSilentOnceItHasBeenHeardAndIsNotAnyMore) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     for (NetworkProbe* probe : {&one, &other}) probe->read_available();
   };
-  EXPECT_TRUE(one.silent(Seconds(0.0)).empty()) << "nobody was heard yet";
+  EXPECT_TRUE(one.silent(Seconds(0.0)).empty()) << "no machine has answered yet";
   exchange();
   EXPECT_TRUE(one.silent(Seconds(60.0)).empty());
   EXPECT_EQ(one.silent(Seconds(0.0)), std::vector<std::string>{"other"}) << "the stranger is none of the job";

@@ -108,7 +108,7 @@ void begin_to_receive() {
   _exit(3);
 }
 
-/// Only rank 0 hears from the victim itself: rank 1 never exchanges a message with it.
+/// Only rank 0 exchanges messages with the victim: rank 1 never exchanges a message with it.
 pid_t process_of_victim() {
   int process = 0;
   MPI_Recv(&process, 1, MPI_INT, rank == 0 ? victim : 0, tag_of_process, MPI_COMM_WORLD, MPI_STATUS_IGNORE);

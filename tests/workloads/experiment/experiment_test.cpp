@@ -364,10 +364,9 @@ TEST_F(ExperimentFile, AnAccuracyToStopAtNeedsEvaluationsAndAnotherLimit) {
       error_of(accuracy + "workload.math: real\n"),
       "lab.yaml:3: key 'stop.accuracy': expected 0, because nothing is evaluated (evaluate_every is 0), "
       "found '0.9'");
-  EXPECT_EQ(
-      error_of("platform: lab.xml\nstop.accuracy: 0.9\n"),
-      "lab.yaml: key 'stop': expected rounds, epochs or seconds above 0 besides accuracy, which may never "
-      "be reached, found nothing");
+  EXPECT_EQ(error_of("platform: lab.xml\nstop.accuracy: 0.9\n"),
+            "lab.yaml: key 'stop': expected rounds, epochs or seconds above 0 with accuracy, which may never "
+            "be reached, found nothing");
   EXPECT_EQ(load(accuracy + "workload.math: real\nevaluate_every: 2\n").stop.accuracy, 0.9);
 }
 

@@ -144,7 +144,7 @@ TEST_F(SyntheticTensors, RefuseOtherModelsAndNumbersOfBuckets) {
             "'lenet', not "
             "'synthetic', found '4MB, 4MB'");
   EXPECT_EQ(error_of(with("[4MB]", "  synthetic_buckets: 2\n")),
-            "lab.yaml:6: key 'workload.synthetic_buckets': expected nothing besides "
+            "lab.yaml:6: key 'workload.synthetic_buckets': expected no value with "
             "workload.synthetic_tensors, which "
             "workload.bucket_bytes gathers into buckets, found '2'");
 }

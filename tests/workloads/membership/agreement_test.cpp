@@ -157,7 +157,7 @@ TEST(Agreement, WhoHasDoneTheLastDutiesLeadsWhileItIsThere) {
   agreement.leave(0);
   EXPECT_EQ(leader_after(1), 1);
   agreement.join(0, 2);
-  // It says so before it hears of the change.
+  // It says so before it knows of the change.
   agreement.note_finished(1, 1, 1);
   EXPECT_EQ(leader_after(2), 1);
   agreement.leave(1);

@@ -183,7 +183,7 @@ TEST(RestartSteward, AMachineThatWaitsMayDepart) {
   EXPECT_TRUE(steward.departed_meanwhile().empty());
 }
 
-/// Those that are left are enough, so the job goes on without a machine that cannot be had.
+/// Those that are left are enough, so the job continues without a machine that is not available.
 TEST(RestartSteward, ContinuesWithoutAMachineThatCannotBeHad) {
   RestartSteward steward = steward_of(
       {.times = "10 remove a; 50 remove b; 1000 remove c", .slots = 3, .model = "trace", .least = 2});

@@ -69,7 +69,7 @@ TEST_F(DirectoryLock, IsTakenOnlyIfItIsFree) {
   EXPECT_FALSE(has_file());
 }
 
-/// A process that begins beside one that ends, or that prepares the directory.
+/// A process that begins while another one ends, or that prepares the directory.
 TEST_F(DirectoryLock, AProcessOfTheJobWaitsForOneThatHoldsItAloneForAMoment) {
   std::optional<WriteLock> first(std::in_place, path_);
   std::jthread later([&] {

@@ -337,7 +337,7 @@ Experiment with_overrides(Experiment experiment, const Overrides& overrides, con
   apply_assignments(experiment, assignments, has_option);
   Origins origins(place);
   origins.add(assignments);
-  // Nothing is chosen anew: the value of a key may be its default and differ from what would be chosen.
+  // Nothing is chosen again: the value of a key may be its default and differ from what would be chosen.
   complete_experiment(experiment, [given = origins.of("")](const std::string& path) {
     Origin origin = given(path);
     origin.is_given = true;

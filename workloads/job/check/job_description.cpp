@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <iterator>
 #include <map>
@@ -14,6 +13,7 @@
 #include "platforms/description_index.hpp"
 #include "policies/vocabulary/numbered_name.hpp"
 #include "policies/vocabulary/quantity_text.hpp"
+#include "policies/vocabulary/text_parts.hpp"
 #include "workloads/cost/decoding_name.hpp"
 #include "workloads/job/check/commit_warnings.hpp"
 #include "workloads/job/check/limits.hpp"
@@ -32,24 +32,8 @@ namespace {
 
 constexpr int most_decode_threads = 256;  ///< of data.decode_threads
 
-std::string readable(Flops work) {
-  constexpr std::array units = {"flop", "kflop", "Mflop", "Gflop", "Tflop"};
-  double value = work.count();
-  std::size_t unit = 0;
-  for (; value >= 1000.0 && unit + 1 < units.size(); ++unit) value /= 1000.0;
-  return fmt::format("{:.3g} {}", value, units[unit]);
-}
-
-std::string bits_text(double bits_per_second) {
-  constexpr std::array units = {"b/s", "kb/s", "Mb/s", "Gb/s", "Tb/s"};
-  std::size_t unit = 0;
-  for (; bits_per_second >= 1000.0 && unit + 1 < units.size(); ++unit) bits_per_second /= 1000.0;
-  return fmt::format("{:.3g} {}", bits_per_second, units[unit]);
-}
-
-std::string counted(std::size_t count, const std::string& one) {
-  return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
-}
+std::string readable(Flops work) { return with_prefix(work.count(), "flop"); }
+std::string bits_text(double bits_per_second) { return with_prefix(bits_per_second, "b/s"); }
 
 std::string images_line(const Job& job) {
   const DatasetInfo& info = job.data().info();
@@ -164,7 +148,7 @@ std::string memory_line(const Job& job) {
       line += fmt::format(" + {} of {}", readable(most.data), role == Role::keeper ? "commits" : "samples");
   }
   if (!job.model().activations) line += " (activations of this model are not known)";
-  return "memory besides the program, about: " + line;
+  return "memory in addition to the program, about: " + line;
 }
 
 /// "server costs as stated by host 's': 200 us per message, ..."; empty without any.

@@ -79,7 +79,7 @@ std::vector<Limit> of_models() {
       {Kind::unused,
        "",
        {{"workload.synthetic_buckets",
-         "nothing besides workload.synthetic_tensors, which workload.bucket_bytes gathers into buckets",
+         "no value with workload.synthetic_tensors, which workload.bucket_bytes gathers into buckets",
          "workload.model=synthetic workload.synthetic_tensors=[4MB,16kB] workload.synthetic_buckets=3",
          [=](All all) { return has_tensors(all) && all.experiment.workload.synthetic_buckets != 1; }}}},
       {Kind::unused,
@@ -131,13 +131,13 @@ std::vector<Limit> of_measured_times() {
   return {
       {Kind::value,
        "one pass alone does not say how long a step takes",
-       {{"workload.measured_backward", "a time, or workload.measured_step besides workload.measured_forward",
+       {{"workload.measured_backward", "a time, or workload.measured_step with workload.measured_forward",
          "workload.measured_forward=60ms",
          [](All all) {
            const auto& workload = all.experiment.workload;
            return is_half(workload.measured_forward, workload.measured_backward, workload.measured_step);
          }},
-        {"workload.measured_forward", "a time, or workload.measured_step besides workload.measured_backward",
+        {"workload.measured_forward", "a time, or workload.measured_step with workload.measured_backward",
          "workload.measured_backward=120ms",
          [](All all) {
            const auto& workload = all.experiment.workload;
@@ -158,7 +158,7 @@ std::vector<Limit> of_measured_times() {
            return !is_part(workload.measured_backward, workload.measured_forward, workload.measured_step);
          }},
         {"workload.measured_step",
-         "the sum of workload.measured_forward and workload.measured_backward, or nothing besides these",
+         "the sum of workload.measured_forward and workload.measured_backward, or no value with these",
          "workload.measured_forward=60ms workload.measured_backward=100ms workload.measured_step=180ms",
          [](All all) { return disagree(all.experiment.workload); }}}},
       {Kind::unused,
@@ -316,7 +316,7 @@ std::vector<Limit> of_ends() {
   return {
       {Kind::value,
        "",
-       {{"stop", "rounds, epochs or seconds above 0 besides accuracy, which may never be reached",
+       {{"stop", "rounds, epochs or seconds above 0 with accuracy, which may never be reached",
          "stop.rounds=0 stop.accuracy=0.9",
          [=](All all) { return has_no_limit(all.experiment.stop) && has_accuracy(all); }},
         {"stop", "at least one of rounds, epochs and seconds above 0", "stop.rounds=0",

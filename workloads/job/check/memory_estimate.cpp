@@ -378,12 +378,13 @@ std::string to_text(const HostMemory& host) {
                      host.ranks == 1 ? "" : "the largest: ", parts, host.stated_by, readable(host.available));
 }
 
-std::string readable(Bytes size) {
-  constexpr std::array units = {"B", "kB", "MB", "GB", "TB"};
-  auto value = static_cast<double>(size.count());
-  std::size_t unit = 0;
-  for (; value >= 1000.0 && unit + 1 < units.size(); ++unit) value /= 1000.0;
-  return fmt::format("{:.3g} {}", value, units[unit]);
+std::string with_prefix(double value, const char* unit) {
+  constexpr std::array prefixes = {"", "k", "M", "G", "T"};
+  std::size_t prefix = 0;
+  for (; value >= 1000.0 && prefix + 1 < prefixes.size(); ++prefix) value /= 1000.0;
+  return fmt::format("{:.3g} {}{}", value, prefixes[prefix], unit);
 }
+
+std::string readable(Bytes size) { return with_prefix(static_cast<double>(size.count()), "B"); }
 
 }  // namespace tandem

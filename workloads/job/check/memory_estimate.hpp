@@ -59,7 +59,8 @@ std::vector<HostMemory> hosts_without_memory(std::span<const Job> jobs, const Jo
 
 /// "host 'node-1': 1 rank needs about 12 GB (activations 11 GB, ...), but <prop id=...> gives it 1 GiB".
 std::string to_text(const HostMemory& host);
-/// "1.2 GB".
+/// "1.2 GB" of the unit "B": three digits, with a decimal prefix.
+std::string with_prefix(double value, const char* unit);
 std::string readable(Bytes size);
 
 }  // namespace tandem

@@ -1,10 +1,8 @@
 #include "workloads/job/placement/disk_properties.hpp"
 
-#include <charconv>
-#include <system_error>
-
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/quantity_text.hpp"
+#include "policies/vocabulary/text_parts.hpp"
 
 namespace tandem {
 namespace {
@@ -29,13 +27,11 @@ int parallel_of(const platforms::Disk& disk, const std::string& place) {
   const auto found = disk.properties.find("tandem:parallel");
   if (found == disk.properties.end()) return 1;
   const std::string& text = found->second;
-  int parallel = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), parallel);
-  if (error != std::errc() || end != text.data() + text.size() || parallel < 1 ||
-      parallel > DiskService::most_parallel)
+  const auto parallel = parse_number<int>(text, 1, DiskService::most_parallel);
+  if (!parallel)
     fail_property(disk, place, found->first,
                   "a number of requests from 1 to " + std::to_string(DiskService::most_parallel), text);
-  return parallel;
+  return *parallel;
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "workloads/job/placement/host_lifetime.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <sstream>
@@ -10,19 +9,12 @@
 #include "policies/lifetimes/catalog.hpp"
 #include "policies/lifetimes/fates.hpp"
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/text_parts.hpp"
 #include "workloads/experiment/option_durations.hpp"
 #include "workloads/experiment/percent_text.hpp"
 
 namespace tandem {
 namespace {
-
-template <class Number>
-std::optional<Number> number_of(const std::string& text) {
-  Number number{};
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || rest != text.data() + text.size()) return std::nullopt;
-  return number;
-}
 
 /// As a value of the option of that name.
 OptionValue value_of(const std::string& text, const std::string& name,
@@ -30,8 +22,8 @@ OptionValue value_of(const std::string& text, const std::string& name,
   const auto spec = std::ranges::find(options, name, &OptionSpec::name);
   if (spec != options.end() && std::holds_alternative<std::string>(spec->default_value)) return text;
   if (text == "true" || text == "false") return text == "true";
-  if (const auto number = number_of<std::int64_t>(text)) return *number;
-  if (const auto number = number_of<double>(text)) return *number;
+  if (const auto number = parse_number<std::int64_t>(text)) return *number;
+  if (const auto number = parse_number<double>(text)) return *number;
   return text;
 }
 

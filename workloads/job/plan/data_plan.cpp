@@ -16,24 +16,10 @@
 
 namespace tandem {
 
-DatasetSetting dataset_setting(const Experiment& experiment) {
-  const auto& workload = experiment.workload;
-  return {.name = workload.dataset,
-          .directory = workload.dataset_directory,
-          .train_samples = workload.train_samples,
-          .test_samples = workload.test_samples,
-          .seed = experiment.seed,
-          .image_size = workload.image_size,
-          .options = Options::resolve(workload.dataset, dataset_catalog().find(workload.dataset).options,
-                                      workload.dataset_options),
-          .loads_training = experiment.data.source == DataSource::memory,
-          .cold = experiment.reads_cold()};
-}
-
 void resolve_cache_capacity(Experiment& experiment) {
   Experiment::Data& data = experiment.data;
   if (data.cache_percent == Percent()) return;
-  const DatasetSetting setting = dataset_setting(experiment);
+  const DatasetSetting setting = ResolvedExperiment(experiment).dataset;
   const auto samples = open_sample_set(setting);
   const bool real_math = experiment.workload.math == Experiment::Workload::Math::real;
   const DatasetInfo info = samples     ? samples->info
@@ -94,7 +80,7 @@ DataPlan::DataPlan(const Experiment& experiment, const ResolvedExperiment& chose
   TANDEM_CHECK(setting_.cache_percent == Percent(), "percent of the training samples",
                setting_.cache_percent.value);
   const bool real_math = experiment.workload.math == Experiment::Workload::Math::real;
-  const DatasetSetting setting = dataset_setting(experiment);
+  const DatasetSetting& setting = chosen.dataset;
   setting_.cold = setting.cold;
   samples_ = open_sample_set(setting);
   if (real_math && !data_memory.empty()) dataset_ = map_dataset(setting, data_memory, samples_.get());

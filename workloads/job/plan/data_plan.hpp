@@ -20,9 +20,6 @@
 
 namespace tandem {
 
-/// The data set that an experiment names.
-DatasetSetting dataset_setting(const Experiment& experiment);
-
 /// Replaces data.cache_capacity in percent of the stored training samples by their bytes. Errors: as
 /// open_sample_set.
 void resolve_cache_capacity(Experiment& experiment);

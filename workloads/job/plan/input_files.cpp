@@ -10,7 +10,7 @@ std::vector<std::string> input_files(const Job& job) {
   const auto& experiment = job.spec().experiment;
   const auto& workload = experiment.workload;
   std::vector<std::string> files;
-  if (job.real_math()) files = dataset_files(dataset_setting(experiment));
+  if (job.real_math()) files = dataset_files(job.chosen().dataset);
   if (!experiment.data.losses.empty()) files.push_back(experiment.data.losses);
   if (is_script(workload.model)) files.push_back(workload.model);
   if (job.resume() == nullptr && job.real_math() && !workload.initial.empty())

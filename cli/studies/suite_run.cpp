@@ -246,7 +246,8 @@ class SuiteRun {
     };
     runner.foretold = [this](const Task& task) { return foretold_by(task); };
     runner.now = [] {
-      return Seconds(std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count());
+      return Seconds(
+          std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count());
     };
     runner.progress = [&bar](double fraction, std::optional<Seconds> left) { bar.update(fraction, left); };
     runner.message = print_note;

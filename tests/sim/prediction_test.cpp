@@ -295,8 +295,8 @@ TEST(FluidNetwork, TransfersShareALinkFairly) {
   EXPECT_NEAR(classes.back(), six.back(), 1e-9);
 }
 
-/// Two workers of a host share its link of 0.1 GB/s; three hosts that are like it have one worker each. Nothing
-/// else limits them.
+/// Two workers of a host share its link of 0.1 GB/s; three hosts that are like it have one worker each.
+/// Nothing else limits them.
 TEST(FluidNetwork, HostsWithOtherWorkersHaveLinksOfTheirOwn) {
   platforms::Network network;
   network.hosts = {"w", "server"};
@@ -328,7 +328,8 @@ priced::Prediction of_many(const std::string& prefix, const std::function<void(E
       "latency='1us'/><zoneRoute src='c' dst='z' gw_src='r' gw_dst='hub'><link_ctn id='wide'/></zoneRoute>";
   const testing::TemporaryPlatform file(fmt::format(
       "<zone id='all' routing='Full'><cluster id='c' prefix='n-' suffix='' radical='0-{}' speed='1Gf' "
-      "core='{}' bw='1GBps' lat='50us' router_id='r'/><cluster id='d' prefix='{}' suffix='' radical='1000000-1000001' "
+      "core='{}' bw='1GBps' lat='50us' router_id='r'/><cluster id='d' prefix='{}' suffix='' "
+      "radical='1000000-1000001' "
       "speed='1Gf' bw='1GBps' lat='50us'/>{}</zone>",
       workers, pairs == 0 ? 1 : 2, prefix, pairs == 0 ? "" : hub));
   Experiment made;
@@ -355,9 +356,8 @@ TEST(LongPredictions, OfManyWorkersAreThoseOfTheirClasses) {
     int pairs = 0;
   };
   // 2,000 of 2,400 hosts with one worker each end a round before the others.
-  for (const auto& [change, pairs] :
-       {Many{bsp}, Many{by("asp")}, Many{with_quorum("k-sync", 2000)}, Many{with_quorum("k-sync", 2000), 100},
-        Many{summed_by("ring")}}) {
+  for (const auto& [change, pairs] : {Many{bsp}, Many{by("asp")}, Many{with_quorum("k-sync", 2000)},
+                                      Many{with_quorum("k-sync", 2000), 100}, Many{summed_by("ring")}}) {
     const priced::Prediction of_class = of_many("m-", change, pairs), of_each = of_many("n-1", change, pairs);
     EXPECT_NEAR(of_class.round.count(), of_each.round.count(), 1e-9 * of_each.round.count());
     EXPECT_NEAR(of_class.fastest.count(), of_each.fastest.count(), 1e-9 * of_each.round.count());

@@ -258,8 +258,8 @@ TEST_F(Regrouping, TheModelIsThatOfTheMembersOfEachRound) {
   EXPECT_EQ(*expect_sum(experiment, journal).applied, 24 * (4 + 4 + 3 + 3 + 2 + 2));
 }
 
-/// Of four workers one is drawn for each round. That of the third round departs in the middle of its step: the
-/// others have passed the round, which ends then, without an update.
+/// Of four workers one is drawn for each round. That of the third round departs in the middle of its step:
+/// the others have passed the round, which ends then, without an update.
 class RoundsOfADrawnWorker : public Regrouping,
                              public ::testing::WithParamInterface<Experiment::Workload::Math> {};
 
@@ -280,7 +280,8 @@ TEST_P(RoundsOfADrawnWorker, EndWithoutAnUpdateIfItHasDeparted) {
   EXPECT_EQ(journal.counted_rounds, 6);
   EXPECT_EQ(*expect_sum(experiment, journal).applied, 5 * 24);
   // One by the worker that takes the step, and one by each member.
-  EXPECT_EQ(std::ranges::count(journal.operations, "update", &OperationRecord::work), 2 * (1 + 4) + 3 * (1 + 3));
+  EXPECT_EQ(std::ranges::count(journal.operations, "update", &OperationRecord::work),
+            2 * (1 + 4) + 3 * (1 + 3));
 }
 INSTANTIATE_TEST_SUITE_P(Mathematics, RoundsOfADrawnWorker,
                          ::testing::Values(Experiment::Workload::Math::real,

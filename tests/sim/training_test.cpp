@@ -430,8 +430,8 @@ TEST_F(Training, APushCountsAtAllServersWhereTheFirstDecides) {
   });
 }
 
-/// Each of two servers is on the host of a worker. Both take the share of 20 s that the first one has counted,
-/// so that both end the same rounds, and then answer each push at once.
+/// Each of two servers is on the host of a worker. Both take the share of 20 s that the first one has
+/// counted, so that both end the same rounds, and then answer each push at once.
 TEST_F(Training, ServersInOneOrderSwitchAtTheSameTime) {
   price_ = [](Rank rank, const Work& work) {
     return Seconds(work.kind != Work::Kind::forward ? 0.0 : rank % 2 == 0 ? 1.0 : 0.7);

@@ -65,8 +65,8 @@ struct Runner {
   /// The clock by which tasks are timed.
   std::function<Seconds()> now = [] { return Seconds(0); };
   /// The share of the tasks that have ended, and the time that the others take; none: not known yet.
-  std::function<void(double fraction, std::optional<Seconds> left)> progress =
-      [](double, std::optional<Seconds>) {};
+  std::function<void(double fraction, std::optional<Seconds> left)> progress = [](double,
+                                                                                  std::optional<Seconds>) {};
   /// A message for people: a failure, or runs that were repeated.
   std::function<void(const std::string&)> message = [](const std::string&) {};
   /// A run during which other programs used a larger share of the CPU cores than this is disturbed.

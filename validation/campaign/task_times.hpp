@@ -26,9 +26,9 @@ class TaskTimes {
   void ended(const Task& task, Seconds took);
 
   using Condition = std::function<bool(std::size_t configuration)>;
-  /// Of the tasks from this one on, without those of configurations that `is_left_out`: their planned times, as
-  /// often as ended tasks of their kind took theirs. None while a planned time is unknown, or no simulation has
-  /// ended that tells seconds from costs.
+  /// Of the tasks from this one on, without those of configurations that `is_left_out`: their planned times,
+  /// as often as ended tasks of their kind took theirs. None while a planned time is unknown, or no
+  /// simulation has ended that tells seconds from costs.
   std::optional<Seconds> left(std::size_t next, const Condition& is_left_out) const;
 
  private:

@@ -227,7 +227,8 @@ class RegroupingAllReduce final : public RegroupingRounds {
     return result;
   }
 
-  /// 0 where all members have passed the round, as those who were drawn have departed: nothing is adopted then.
+  /// 0 where all members have passed the round, as those who were drawn have departed: nothing is adopted
+  /// then.
   double sum_of_weights() const {
     if (weighs_samples()) return static_cast<double>(counts_.all_samples());
     if (!decided_.weight) return group_->size();

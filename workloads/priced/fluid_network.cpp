@@ -55,7 +55,8 @@ FluidNetwork::Path FluidNetwork::path(const Connection& connection) const {
     const auto number = static_cast<std::size_t>(index);
     const platforms::Channel& crossed = channel(number);
     if (crossed.shared)
-      found.channels.push_back(crossed.of_each ? connection.group * network_.channels.size() + number : number);
+      found.channels.push_back(crossed.of_each ? connection.group * network_.channels.size() + number
+                                               : number);
     else
       found.most = std::min(found.most, crossed.bandwidth.count());
   }
@@ -174,8 +175,7 @@ std::pair<Seconds, std::string> FluidNetwork::busiest(const std::vector<Connecti
       Load& load = loads[number];
       if (load.first == nullptr) load.first = &connection;
       const double connections_on_it = crossing(crossed, number);
-      load.is_common =
-          load.is_common || connections_on_it > 1.0 || !has_same_ends(connection, *load.first);
+      load.is_common = load.is_common || connections_on_it > 1.0 || !has_same_ends(connection, *load.first);
       for (const auto& message : connection.messages)
         load.time_s += connections_on_it * bytes_of(message.size) / channel(number).bandwidth.count();
     }

@@ -22,14 +22,11 @@ double left_s(const TaskTimes& times, std::size_t next, std::optional<std::size_
   return left ? left->count() : -1.0;
 }
 
-/// Simulations of half a second and 5 s say nothing of the runs, of which they foretell 20 s and 100 s with the
-/// start of their processes.
+/// Simulations of half a second and 5 s say nothing of the runs, of which they foretell 20 s and 100 s with
+/// the start of their processes.
 TEST(TaskTimes, OfRunsAreThoseThatTheirSimulationsForetell) {
-  const auto tasks = tasks_of({{0, Kind::simulation},
-                               {1, Kind::simulation},
-                               {1, Kind::run},
-                               {0, Kind::run},
-                               {1, Kind::run}});
+  const auto tasks = tasks_of(
+      {{0, Kind::simulation}, {1, Kind::simulation}, {1, Kind::run}, {0, Kind::run}, {1, Kind::run}});
   TaskTimes times(tasks, {1.0, 9.0});
   EXPECT_EQ(left_s(times, 0), -1.0);
   times.ended(tasks[0], Seconds(0.5));

@@ -27,8 +27,8 @@ class TaskTimes {
 
   using Condition = std::function<bool(std::size_t configuration)>;
   /// Of the tasks from this one on, without those of configurations that `is_left_out`: their planned times,
-  /// as often as ended tasks of their kind took theirs. None while a planned time is unknown, or no
-  /// simulation has ended that tells seconds from costs.
+  /// scaled by what ended tasks of their kind took over what was planned for these. None while a planned time
+  /// is unknown, or no simulation has ended, whose cost is not in seconds.
   std::optional<Seconds> left(std::size_t next, const Condition& is_left_out) const;
 
  private:

@@ -27,7 +27,7 @@ s4u::Host& find_host(const SimulationSetting& setting, std::size_t rank) {
 }
 
 /// SimGrid 3.32 crashes on a host that no route of its Dijkstra zone mentions; a child process finds such a
-/// host.
+/// host. The log of the kernel then has its segmentation fault, by the name of this program.
 void check_isolated_hosts(const std::string& platform_file, const std::vector<RankHost>& hosts) {
   if (hosts.size() < 2) return;
   const auto result = platforms::run_in_child([&](const platforms::Emit& emit) {

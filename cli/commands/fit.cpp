@@ -172,11 +172,12 @@ class Estimation {
     add_models(estimated, sample, before_limit);
     estimated.by_age = lifetimes::rates_by_age(observations, options_.confidence);
     if (file_.is_on_clock) estimated.by_hour = by_hour(sample, before_limit);
-    if (estimated.by_hour && estimated.limit) estimated.by_hour->options["limit"] = estimated.limit->age;
+    const bool has_factors = estimated.by_hour && estimated.by_hour->is_separable;
+    if (has_factors && estimated.limit) estimated.by_hour->options["limit"] = estimated.limit->age;
     const double failed = found.failed, revoked = found.revoked;
     if (failed <= 0.0) return found;
     estimated.chosen.options["lost"] = failed / (failed + revoked);
-    if (estimated.by_hour) estimated.by_hour->options["lost"] = failed / (failed + revoked);
+    if (has_factors) estimated.by_hour->options["lost"] = failed / (failed + revoked);
     return found;
   }
 

@@ -40,12 +40,17 @@ void ProgressBar::status(const std::string& text) {
 }
 
 void ProgressBar::update(double fraction) {
+  const double elapsed_s = std::chrono::duration<double>(Clock::now() - start_).count();
+  const auto left_s = time_left_.update(elapsed_s, std::clamp(fraction, 0.0, 1.0));
+  update(fraction, left_s ? std::optional(Seconds(*left_s)) : std::nullopt);
+}
+
+void ProgressBar::update(double fraction, std::optional<Seconds> left) {
   const auto now = Clock::now();
-  const double done = std::clamp(fraction, 0.0, 1.0);
-  const auto left_s = time_left_.update(std::chrono::duration<double>(now - start_).count(), done);
   if (now < next_ || !shows_progress()) return;
   shown_ = true;
-  const std::string rest = left_s ? fmt::format(", {:.0f} s left", *left_s) : "";
+  const double done = std::clamp(fraction, 0.0, 1.0);
+  const std::string rest = left ? fmt::format(", {:.0f} s left", left->count()) : "";
   if (terminal_) {
     const int filled = static_cast<int>(done * bar_width);
     fmt::print(stderr, "\r{} [{:=<{}}{: <{}}] {:3.0f} %{}\033[K", label_, "", filled, "", bar_width - filled,

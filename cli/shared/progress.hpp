@@ -3,9 +3,11 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 
 #include "cli/shared/time_left.hpp"
+#include "policies/vocabulary/units.hpp"
 
 namespace tandem::cli {
 
@@ -15,8 +17,10 @@ class ProgressBar {
   ~ProgressBar();
   /// Shows the work before there is progress, in words: "starting 7 ranks". Immediately.
   void status(const std::string& text);
-  /// `fraction` done, 0 to 1.
+  /// `fraction` done, 0 to 1. The time that is left follows from it.
   void update(double fraction);
+  /// `left`: for work that knows it better than its past speed does; none: not known.
+  void update(double fraction, std::optional<Seconds> left);
 
  private:
   using Clock = std::chrono::steady_clock;

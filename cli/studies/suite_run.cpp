@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
 #include <filesystem>
 #include <map>
@@ -243,7 +244,12 @@ class SuiteRun {
       write_trace(options_.out + '/' + at(index).folder + "/trace" + of_job + ".json", results.simulated,
                   results.measured.front());
     };
-    runner.progress = [&bar](double fraction) { bar.update(fraction); };
+    runner.foretold = [this](const Task& task) { return foretold_by(task); };
+    runner.now = [] {
+      return Seconds(
+          std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count());
+    };
+    runner.progress = [&bar](double fraction, std::optional<Seconds> left) { bar.update(fraction, left); };
     runner.message = print_note;
     runner.disturbing_load = validation::disturbing_load;
     return runner;
@@ -269,6 +275,15 @@ class SuiteRun {
       if (options_.alone) all.push_back(directory_of_job_alone(task.out, job.name));
     }
     return all;
+  }
+
+  /// All jobs together, and then each alone.
+  Seconds foretold_by(const Task& simulation) const {
+    if (!has_jobs(simulation)) return Seconds(read_summary(simulation.out).makespan_s);
+    double all_s = read_jobs_summary(simulation.out).makespan_s;
+    for (const auto& job : at(simulation.configuration).jobs)
+      if (options_.alone) all_s += read_summary(directory_of_job_alone(simulation.out, job.name)).makespan_s;
+    return Seconds(all_s);
   }
 
   /// Not known of jobs while they ran together, and 0 then.

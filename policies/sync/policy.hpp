@@ -288,7 +288,7 @@ struct Factory {
   std::vector<int> (*steady_steps)(const Options&, const std::vector<WorkerPace>& workers) = nullptr;
   bool varies_batch = false;  ///< a reply may change the batch size of its worker
   bool uses_losses = false;   ///< decides by the losses of steps
-  bool uses_done = false;     ///< decides by Push::done; shards agree on it unless time limits the job
+  bool uses_done = false;     ///< decides by Push::done; shards agree on it unless each has its own time
   /// With these options, the server may stop steps (Cancel); null: never.
   bool (*cancels)(const Options&) = nullptr;
   /// With these options, so many workers take steps in a round, and the others pass it; null: all take steps.

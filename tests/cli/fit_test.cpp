@@ -205,6 +205,14 @@ TEST_F(FitLifetimes, TheHourOfTheDayGivesKeysOfAnExperiment) {
     EXPECT_EQ(transience.at("options").at(option), found.at("options").at(option));
   const auto without = line_.tandem("fit lifetimes worked.csv");
   EXPECT_EQ(without.output.find("by hour of the day"), std::string::npos) << "no clock";
+  std::string same = "started,duration,cause,weight\n";
+  for (int age = 1; age <= 12; ++age)
+    same += "2024-05-01T10:00:00Z," + std::to_string(age) + "h,revoked,10\n";
+  line_.write("same.csv", same);
+  const std::string together = line_.tandem("fit lifetimes same.csv").output;
+  EXPECT_NE(together.find("piecewise by hour of the day (UTC): inconclusive: "), std::string::npos)
+      << together;
+  EXPECT_EQ(together.find("by_hour: "), std::string::npos) << together;
 }
 
 /// Lifetimes with a mean of 50,000 s that a provider ends after 24 h.

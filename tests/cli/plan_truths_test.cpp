@@ -85,20 +85,65 @@ Truth made_truth(std::uint64_t number) {
   return truth;
 }
 
+/// A platform of two workers.
+std::string lab_of(const std::string& device) {
+  std::string hosts, links, routes;
+  for (const std::string name : {"worker-1", "worker-2"}) {
+    hosts += "<host id='" + name + "' speed='1Gf'><prop id='device' value='" + device + "'/></host>\n";
+    links += "<link id='l-" + name + "' bandwidth='8Gbps' latency='50us' sharing_policy='SPLITDUPLEX'/>\n";
+    routes +=
+        "<route src='" + name + "' dst='switch'><link_ctn id='l-" + name + "' direction='UP'/></route>\n";
+  }
+  return "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+         "<platform version='4.1'><zone id='z' routing='Floyd'>" +
+         hosts + "<router id='switch'/>" + links + routes + "</zone></platform>\n";
+}
+
+platforms::Offer made_offer(const std::string& device, bool is_spot, double per_hour) {
+  platforms::Offer made;
+  made.provider = "made";
+  made.region = "here";
+  made.instance = "one";
+  made.device = device;
+  made.is_spot = is_spot;
+  made.per_hour = Money(std::llround(per_hour * 1e6));
+  made.network_gbps = 0.5;
+  made.date = "2026-11-01";
+  return made;
+}
+
+/// Each machine of 1 GB has its part of 2.6 million samples of 785 bytes in memory, next to the program of
+/// 0.2 GB: 2.0 GB and 1.0 GB are too much, and 0.7 GB are not.
+TEST(PlannedMachines, AreAsManyAsTheMemoryForTheSamplesNeeds) {
+  TemporaryFolder folder;
+  cli::PlatformCache platforms;
+  folder.write("lab.xml", lab_of("raspberry-pi-3"));
+  cli::JobOptions options;
+  options.experiment_file = folder.write("job.yaml",
+                                         "platform: lab.xml\n"
+                                         "workload: {math: modelled, model: lenet, dataset: synthetic,\n"
+                                         "           train_samples: 2600000, batch: 32}\n"
+                                         "placement: {workers: [worker-1, worker-2]}\n"
+                                         "sync: {over: all-reduce, collective: ring}\n"
+                                         "stop: {rounds: 1000}\n");
+  planning::Lattice lattice({{"", cli::load_job(options, platforms)}}, {.most_machines = 8, .regions = {}},
+                            platforms, folder.path().string());
+  const platforms::Offer offer = made_offer("raspberry-pi-3", false, 0.1);
+  lattice.price({&offer});
+  std::vector<int> machines;
+  for (const Configuration& of : lattice.configurations()) machines.push_back(of.machines);
+  EXPECT_EQ(machines, (std::vector<int>{3, 4, 5, 6, 7, 8}));
+  ASSERT_EQ(lattice.excluded().size(), 2U);
+  EXPECT_EQ(lattice.excluded()[0].what, "1 x " + offer.name());
+  EXPECT_EQ(lattice.excluded()[1].what, "2 x " + offer.name());
+  for (const planning::Excluded& excluded : lattice.excluded())
+    EXPECT_NE(excluded.why.find("1 rank needs about"), std::string::npos) << excluded.why;
+}
+
 class MadeTruths {
  public:
   MadeTruths() {
-    std::string hosts, links, routes;
-    for (const std::string name : {"worker-1", "worker-2"}) {
-      hosts += "<host id='" + name + "' speed='1Gf'><prop id='device' value='t4'/></host>\n";
-      links += "<link id='l-" + name + "' bandwidth='8Gbps' latency='50us' sharing_policy='SPLITDUPLEX'/>\n";
-      routes +=
-          "<route src='" + name + "' dst='switch'><link_ctn id='l-" + name + "' direction='UP'/></route>\n";
-    }
-    folder_.write("lab.xml",
-                  "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
-                  "<platform version='4.1'><zone id='z' routing='Floyd'>" +
-                      hosts + "<router id='switch'/>" + links + routes + "</zone></platform>\n");
+    folder_.write("lab.xml", lab_of("t4"));
     cli::JobOptions options;
     options.experiment_file =
         folder_.write("job.yaml",
@@ -115,8 +160,8 @@ class MadeTruths {
   }
 
   void plan(const Truth& truth) {
-    const std::vector<platforms::Offer> offers = {offer(true, truth.spot_per_hour),
-                                                  offer(false, truth.on_demand_per_hour)};
+    const std::vector<platforms::Offer> offers = {made_offer("t4", true, truth.spot_per_hour),
+                                                  made_offer("t4", false, truth.on_demand_per_hour)};
     LoadedJob job = *loaded_;
     job.experiment.transience.options["mean"] = truth.mean_life_s;
     const std::string folder = folder_.path(fmt::format("{}", truth.number));
@@ -177,18 +222,6 @@ class MadeTruths {
 
  private:
   double share(int count) const { return static_cast<double>(count) / intervals_; }
-  static platforms::Offer offer(bool is_spot, double per_hour) {
-    platforms::Offer made;
-    made.provider = "made";
-    made.region = "here";
-    made.instance = "one";
-    made.device = "t4";
-    made.is_spot = is_spot;
-    made.per_hour = Money(std::llround(per_hour * 1e6));
-    made.network_gbps = 0.5;
-    made.date = "2026-11-01";
-    return made;
-  }
 
   TemporaryFolder folder_;
   cli::PlatformCache platforms_;

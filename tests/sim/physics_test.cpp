@@ -560,7 +560,9 @@ std::uint64_t in_another_process(std::uint32_t seed) {
   std::uint64_t fingerprint = 0;
   EXPECT_EQ(static_cast<ssize_t>(sizeof(fingerprint)), read(ends[0], &fingerprint, sizeof(fingerprint)));
   close(ends[0]);
-  waitpid(child, nullptr, 0);
+  int status = -1;
+  EXPECT_EQ(child, waitpid(child, &status, 0));
+  EXPECT_EQ(0, status);
   return fingerprint;
 }
 

@@ -295,17 +295,43 @@ TEST(FluidNetwork, TransfersShareALinkFairly) {
   EXPECT_NEAR(classes.back(), six.back(), 1e-9);
 }
 
+/// Two workers of a host share its link of 0.1 GB/s; three hosts that are like it have one worker each.
+/// Nothing else limits them.
+TEST(FluidNetwork, HostsWithOtherWorkersHaveLinksOfTheirOwn) {
+  platforms::Network network;
+  network.hosts = {"w", "server"};
+  network.channels = {{"own", BytesPerSecond(1e8), Seconds(0.0), true, true},
+                      {"shared", BytesPerSecond(1e9), Seconds(0.0), true}};
+  network.routes.resize(4);
+  network.routes[1] = platforms::Route{{0, 1}, Seconds(0.0)};
+  const auto pushes = [](int count, std::size_t group) {
+    return priced::Connection{"w", "server", {{Seconds(0.0), Bytes(100'000'000)}}, count, group};
+  };
+  const std::vector<priced::Connection> all = {pushes(1, 0), pushes(1, 0), pushes(3, 1)};
+  const priced::FluidNetwork fluid(network);
+  const auto arrived = fluid.arrivals(all);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(arrived[i].back().count(), i < 2 ? 2.0 : 1.0, 1e-9) << i;
+  EXPECT_NEAR(fluid.busiest(all).first.count(), 2.0, 1e-9);
+  EXPECT_EQ(fluid.busiest(all).second, "own");
+  EXPECT_NEAR(fluid.busiest(all, true).first.count(), 0.5, 1e-9) << "no other host uses a link of a host";
+}
+
 // ---- Many workers ----
 
 /// Of 2,500 workers of a cluster: of one class; or, where hosts of another cluster could have their names,
-/// each with routes of its own.
-priced::Prediction of_many(const std::string& prefix, const std::function<void(Experiment&)>& change) {
+/// each with routes of its own. `pairs`: hosts with a second worker; then the server has a wide link.
+priced::Prediction of_many(const std::string& prefix, const std::function<void(Experiment&)>& change,
+                           int pairs = 0) {
   constexpr int workers = 2500;
+  const std::string hub =
+      "<zone id='z' routing='Full'><host id='hub' speed='1Gf'/></zone><link id='wide' bandwidth='100TBps' "
+      "latency='1us'/><zoneRoute src='c' dst='z' gw_src='r' gw_dst='hub'><link_ctn id='wide'/></zoneRoute>";
   const testing::TemporaryPlatform file(fmt::format(
       "<zone id='all' routing='Full'><cluster id='c' prefix='n-' suffix='' radical='0-{}' speed='1Gf' "
-      "bw='1GBps' lat='50us'/><cluster id='d' prefix='{}' suffix='' radical='1000000-1000001' "
-      "speed='1Gf' bw='1GBps' lat='50us'/></zone>",
-      workers, prefix));
+      "core='{}' bw='1GBps' lat='50us' router_id='r'/><cluster id='d' prefix='{}' suffix='' "
+      "radical='1000000-1000001' "
+      "speed='1Gf' bw='1GBps' lat='50us'/>{}</zone>",
+      workers, pairs == 0 ? 1 : 2, prefix, pairs == 0 ? "" : hub));
   Experiment made;
   made.platform = file.path();
   made.workload.model = "mlp";
@@ -313,7 +339,9 @@ priced::Prediction of_many(const std::string& prefix, const std::function<void(E
   made.stop.rounds = 10;
   for (int worker = 1; worker <= workers; ++worker)
     made.placement.workers.push_back(fmt::format("n-{}", worker));
-  made.placement.servers = {"n-0"};
+  for (int worker = 1; worker <= pairs; ++worker)
+    made.placement.workers.push_back(fmt::format("n-{}", worker));
+  made.placement.servers = {pairs == 0 ? "n-0" : "hub"};
   change(made);
   if (made.sync.over == sync::Route::all_reduce) made.placement.servers.clear();
   const auto description = platforms::load_platform(file.path());
@@ -323,8 +351,14 @@ priced::Prediction of_many(const std::string& prefix, const std::function<void(E
 }
 
 TEST(LongPredictions, OfManyWorkersAreThoseOfTheirClasses) {
-  for (const auto& change : {std::function(bsp), by("asp"), with_quorum("k-sync", 2000), summed_by("ring")}) {
-    const priced::Prediction of_class = of_many("m-", change), of_each = of_many("n-1", change);
+  struct Many {
+    std::function<void(Experiment&)> change;
+    int pairs = 0;
+  };
+  // 2,000 of 2,400 hosts with one worker each end a round before the others.
+  for (const auto& [change, pairs] : {Many{bsp}, Many{by("asp")}, Many{with_quorum("k-sync", 2000)},
+                                      Many{with_quorum("k-sync", 2000), 100}, Many{summed_by("ring")}}) {
+    const priced::Prediction of_class = of_many("m-", change, pairs), of_each = of_many("n-1", change, pairs);
     EXPECT_NEAR(of_class.round.count(), of_each.round.count(), 1e-9 * of_each.round.count());
     EXPECT_NEAR(of_class.fastest.count(), of_each.fastest.count(), 1e-9 * of_each.round.count());
     EXPECT_NEAR(of_class.slowest.count(), of_each.slowest.count(), 1e-9 * of_each.round.count());

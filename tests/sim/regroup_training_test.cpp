@@ -4,11 +4,14 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <string>
 #include <tuple>
+#include <vector>
 
 #include "policies/recovery/scaling.hpp"
 #include "policies/sampling/member_deals.hpp"
 #include "policies/sync/policy.hpp"
+#include "policies/vocabulary/rng.hpp"
 #include "tests/sim/training.hpp"
 #include "tests/support/membership_checks.hpp"
 #include "tests/support/names.hpp"
@@ -254,6 +257,35 @@ TEST_F(Regrouping, TheModelIsThatOfTheMembersOfEachRound) {
   expect_close(final_model(), model_by_hand({all, all, three, three, two, two}), 1e-5F);
   EXPECT_EQ(*expect_sum(experiment, journal).applied, 24 * (4 + 4 + 3 + 3 + 2 + 2));
 }
+
+/// Of four workers one is drawn for each round. That of the third round departs in the middle of its step:
+/// the others have passed the round, which ends then, without an update.
+class RoundsOfADrawnWorker : public Regrouping,
+                             public ::testing::WithParamInterface<Experiment::Workload::Math> {};
+
+TEST_P(RoundsOfADrawnWorker, EndWithoutAnUpdateIfItHasDeparted) {
+  Experiment experiment = job("fedavg");
+  experiment.workload.math = GetParam();
+  experiment.sync.options = {{"h", std::int64_t{1}}, {"fraction", 0.25}};
+  experiment.stop = {.rounds = 6};
+  std::vector<int> order = {0, 1, 2, 3};
+  Rng::stream(experiment.seed, "fedavg", 2).shuffle(order);
+  std::string times;
+  for (int slot = 0; slot < 4; ++slot)
+    times += std::string(slot == 0 ? "" : ";") + (slot == order.front() ? "2.5" : "1e9");
+  experiment.transience.lifetime = "fixed";
+  experiment.transience.options = {{"times", times}};
+  const Journal journal = train(experiment, true);
+  expect_makespan(2.5 + 3);
+  EXPECT_EQ(journal.counted_rounds, 6);
+  EXPECT_EQ(*expect_sum(experiment, journal).applied, 5 * 24);
+  // One by the worker that takes the step, and one by each member.
+  EXPECT_EQ(std::ranges::count(journal.operations, "update", &OperationRecord::work),
+            2 * (1 + 4) + 3 * (1 + 3));
+}
+INSTANTIATE_TEST_SUITE_P(Mathematics, RoundsOfADrawnWorker,
+                         ::testing::Values(Experiment::Workload::Math::real,
+                                           Experiment::Workload::Math::modelled));
 
 /// An exchange that is done again compresses the payload as it was. Compressions that lose nothing.
 class CompressedRegrouping : public Regrouping, public ::testing::WithParamInterface<std::string> {};

@@ -9,6 +9,8 @@
 #include <optional>
 #include <ostream>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "tests/support/algorithms.hpp"
 #include "tests/support/cache_counts.hpp"
@@ -426,6 +428,30 @@ TEST_F(Training, APushCountsAtAllServersWhereTheFirstDecides) {
     EXPECT_EQ(journal.split_samples, 0);
     EXPECT_GT(journal.dropped_samples, 0);
   });
+}
+
+/// Each of two servers is on the host of a worker. Both take the share of 20 s that the first one has
+/// counted, so that both end the same rounds, and then answer each push at once.
+TEST_F(Training, ServersInOneOrderSwitchAtTheSameTime) {
+  price_ = [](Rank rank, const Work& work) {
+    return Seconds(work.kind != Work::Kind::forward ? 0.0 : rank % 2 == 0 ? 1.0 : 0.7);
+  };
+  Experiment experiment = small_experiment(2);
+  experiment.workload.math = Experiment::Workload::Math::modelled;
+  experiment.placement.servers = {"host-1", "host-2"};
+  experiment.sync.algorithm = "sync-switch";
+  experiment.sync.options = {{"fraction", 0.5}};
+  experiment.sync.decides = PushOrder::first_server;
+  experiment.stop = {.seconds = Seconds(20)};
+  const Journal journal = train(experiment);
+  EXPECT_NEAR(makespan_.count(), 20.0, 2.0);
+  std::map<Rank, std::vector<std::string>> decided;
+  for (const DecisionRecord& one : journal.decisions)
+    if (one.side == "server") decided[one.rank].push_back(one.event + " -> " + one.decisions);
+  ASSERT_EQ(decided.size(), 2U);
+  EXPECT_EQ(decided.begin()->second, decided.rbegin()->second);
+  // Ten rounds of a second, then pushes of two workers in ten seconds.
+  EXPECT_NEAR(static_cast<double>(decided.begin()->second.size()), 20 + 10 + 10 / 0.7, 3.0);
 }
 
 TEST_F(Training, OperationsAreRecordedInPairs) {

@@ -8,6 +8,8 @@
 
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/rng.hpp"
+#include "validation/campaign/sweep.hpp"
+#include "validation/campaign/task_times.hpp"
 #include "workloads/job/plan/ensemble.hpp"
 
 namespace tandem::validation {
@@ -45,6 +47,12 @@ json calibration_key(const SuiteConfiguration& configuration, bool on_cluster) {
   return key;
 }
 
+std::vector<double> costs_of(const Suite& suite) {
+  std::vector<double> costs;
+  for (const auto& configuration : suite.configurations) costs.push_back(expected_cost(configuration));
+  return costs;
+}
+
 /// The one with the median throughput.
 Results median_of(std::vector<Results> draws) {
   const auto middle = draws.begin() + std::ssize(draws) / 2;
@@ -58,7 +66,7 @@ class Campaign {
  public:
   Campaign(const Suite& suite, const std::vector<Task>& tasks, const Runner& runner,
            const std::vector<std::string>& failures)
-      : suite_(suite), tasks_(tasks), runner_(runner) {
+      : suite_(suite), tasks_(tasks), runner_(runner), times_(tasks, costs_of(suite)) {
     for (std::size_t i = 0; i < suite.configurations.size(); ++i) {
       first_entries_.push_back(results_.configurations.size());
       for (const auto& entry : suite.configurations[i].shown_entries())
@@ -73,7 +81,8 @@ class Campaign {
 
   CampaignResults carry_out() {
     for (std::size_t done = 0; done < tasks_.size(); ++done) {
-      runner_.progress(static_cast<double>(done) / static_cast<double>(tasks_.size()));
+      runner_.progress(static_cast<double>(done) / static_cast<double>(tasks_.size()),
+                       times_.left(done, [this](std::size_t i) { return has_failed(i); }));
       guarded(tasks_[done].configuration, [&] { carry_out(tasks_[done]); });
     }
     if (results_.repeated > 0)
@@ -90,7 +99,7 @@ class Campaign {
  private:
   /// Does nothing for a configuration that failed before; an error makes it fail.
   void guarded(std::size_t configuration, const std::function<void()>& work) {
-    if (!outcome_of(configuration).failure.empty()) return;
+    if (has_failed(configuration)) return;
     try {
       work();
     } catch (const std::exception& error) {
@@ -107,11 +116,16 @@ class Campaign {
   Compared& outcome_of(std::size_t configuration) {
     return results_.configurations[first_entries_[configuration]];
   }
+  bool has_failed(std::size_t configuration) { return !outcome_of(configuration).failure.empty(); }
 
   void carry_out(const Task& task) {
-    if (runner_.is_finished(task)) return;
-    const double load = runner_.run(task);
-    if (task.kind == Task::Kind::run && load > runner_.disturbing_load) repeat(task, load);
+    if (!runner_.is_finished(task)) {
+      const Seconds began = runner_.now();
+      const double load = runner_.run(task);
+      if (task.kind == Task::Kind::run && load > runner_.disturbing_load) repeat(task, load);
+      times_.ended(task, runner_.now() - began);
+    }
+    if (task.kind == Task::Kind::simulation) times_.foretell(task, runner_.foretold(task));
   }
 
   /// `load`: of other programs during the first run.
@@ -204,6 +218,7 @@ class Campaign {
   const Suite& suite_;
   const std::vector<Task>& tasks_;
   const Runner& runner_;
+  TaskTimes times_;
   CampaignResults results_;
   /// The first entry of each configuration among the results; and the number of all.
   std::vector<std::size_t> first_entries_;

@@ -4,6 +4,7 @@
 
 #include <exception>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -59,7 +60,13 @@ struct Runner {
   /// May throw as `run`.
   std::function<void(std::size_t entry, const VariantResults&, const Comparison&)> compared =
       [](std::size_t, const VariantResults&, const Comparison&) {};
-  std::function<void(double fraction)> progress = [](double) {};
+  /// For a simulation whose results exist: how long a run of its configuration takes. 0: unknown.
+  std::function<Seconds(const Task&)> foretold = [](const Task&) { return Seconds(0); };
+  /// The clock by which tasks are timed.
+  std::function<Seconds()> now = [] { return Seconds(0); };
+  /// The share of the tasks that have ended, and the time that the others take; none: not known yet.
+  std::function<void(double fraction, std::optional<Seconds> left)> progress = [](double,
+                                                                                  std::optional<Seconds>) {};
   /// A message for people: a failure, or runs that were repeated.
   std::function<void(const std::string&)> message = [](const std::string&) {};
   /// A run during which other programs used a larger share of the CPU cores than this is disturbed.

@@ -39,7 +39,8 @@ std::vector<NamedEstimate> drawn_by_age(const LifetimesFit& fit) {
   return drawn_estimates(fit, [](const EstimatedLifetimes& own) { return !own.by_age.empty(); });
 }
 std::vector<NamedEstimate> drawn_by_hour(const LifetimesFit& fit) {
-  return drawn_estimates(fit, [](const EstimatedLifetimes& own) { return own.by_hour.has_value(); });
+  return drawn_estimates(
+      fit, [](const EstimatedLifetimes& own) { return own.by_hour && own.by_hour->is_separable; });
 }
 
 /// The data that the script draws.
@@ -120,20 +121,25 @@ Table hours_table(const lifetimes::HoursOfDay& found) {
   return table;
 }
 
-/// Of all machines and of each group, if there is a fit.
+/// Of all machines and of each group, if there is a fit, or that there can be none.
 void add_hours(const LifetimesFit& fit, Page& page) {
-  if (drawn_by_hour(fit).empty()) return;
-  page.add(Heading{2, "Hour of the day"},
-           Charts{{{"hours", "Factor of departures by hour of the day (UTC)", height_of_rates}}});
+  const auto is_known = [](const EstimatedLifetimes& own) { return own.by_hour.has_value(); };
+  if (drawn_estimates(fit, is_known).empty()) return;
+  const bool is_drawn = !drawn_by_hour(fit).empty();
+  page.add(Heading{2, "Hour of the day"});
+  if (is_drawn)
+    page.add(Charts{{{"hours", "Factor of departures by hour of the day (UTC)", height_of_rates}}});
   const auto add = [&](const std::string& name, const LifetimesSample& sample) {
     if (!sample.estimated || !sample.estimated->by_hour) return;
     const lifetimes::HoursOfDay& found = *sample.estimated->by_hour;
-    page.add(Note{fmt::format("{}: {}.", name, verdict_of(found))},
-             Details{fmt::format("{}: factors, and the keys of an experiment", name),
-                     {{hours_table(found)}, {Code{experiment_lines_of(found)}}}});
+    page.add(Note{fmt::format("{}: {}.", name, verdict_of(found))});
+    if (found.is_separable)
+      page.add(Details{fmt::format("{}: factors, and the keys of an experiment", name),
+                       {{hours_table(found)}, {Code{experiment_lines_of(found)}}}});
   };
   add("all", fit.all);
   for (const LifetimesSample& group : fit.groups) add(name_of_group(group), group);
+  if (!is_drawn) return;
   page.add(Note{fmt::format(
       "The hazard is a rate by age times a factor by the hour (model piecewise, option by_hour); the mean of "
       "the factors is 1. Intervals of {:g} % are exact for the counted departures, if machines depart "

@@ -227,9 +227,13 @@ class RegroupingAllReduce final : public RegroupingRounds {
     return result;
   }
 
+  /// 0 where all members have passed the round, as those who were drawn have departed: nothing is adopted
+  /// then.
   double sum_of_weights() const {
     if (weighs_samples()) return static_cast<double>(counts_.all_samples());
-    return decided_.weight && replica_.has_values() ? static_cast<double>(total_weight_) : group_->size();
+    if (!decided_.weight) return group_->size();
+    if (replica_.has_values()) return static_cast<double>(total_weight_);
+    return plan_.may_pass_rounds() && counts_.all_samples() == 0 ? 0 : group_->size();
   }
 
   /// Workers that a coordinator leads take different numbers of steps, those that are present may share the

@@ -180,18 +180,47 @@ LoadedJob Lattice::loaded_on(std::size_t way, const PricedKind& kind, std::size_
   return loaded;
 }
 
-/// Each kind and way once, for all offers of it. Errors: ConfigError if its machines cannot do the job.
-priced::RoundTimes& Lattice::rounds_of(const platforms::Offer& offer, std::size_t way, int workers) {
+/// Each kind and way once, for all offers of it.
+priced::RoundTimes& Lattice::rounds_of(const platforms::Offer& offer, std::size_t way) {
+  PricedKind& kind = kind_of(offer);
+  auto& rounds = kind.ways[way].rounds;
+  if (!rounds)
+    rounds = std::make_unique<priced::RoundTimes>(on_hosts(way, kind.hosts, kind.file),
+                                                  platforms_.platform(kind.file), kind.network, kind.network,
+                                                  true);
+  return *rounds;
+}
+
+/// Each kind, way and number of workers once. Errors: ConfigError if so many cannot do the job.
+const priced::Prediction& Lattice::prediction_of(const platforms::Offer& offer, std::size_t way,
+                                                 int workers) {
+  priced::RoundTimes& rounds = rounds_of(offer, way);
+  const auto count = static_cast<std::size_t>(workers);
   PricedKind& kind = kind_of(offer);
   PricedWay& known = kind.ways[way];
-  if (!known.rounds) {
-    known.why_not = lacking_memory(kind, way, workers);
-    known.rounds = std::make_unique<priced::RoundTimes>(on_hosts(way, kind.hosts, kind.file),
-                                                        platforms_.platform(kind.file), kind.network,
-                                                        kind.network, true);
+  const auto [reason, is_new] = known.why_not.try_emplace(workers);
+  if (is_new) {
+    try {
+      if (!known.always_has_memory) known.always_has_memory = always_has_memory(kind, way, offer.count);
+      if (!*known.always_has_memory) reason->second = lacking_memory(kind, way, workers);
+      if (reason->second.empty()) return rounds.with_first(count);
+    } catch (const ConfigError& error) {
+      reason->second = error.what();
+    }
   }
-  if (!known.why_not.empty()) throw ConfigError(known.why_not);
-  return *known.rounds;
+  if (!reason->second.empty()) throw ConfigError(reason->second);
+  return rounds.with_first(count);
+}
+
+/// With more workers a host needs more memory, as that of a server, or less, as one whose worker holds its
+/// share of the samples. So what fits for the fewest and for the most of them fits for all.
+bool Lattice::always_has_memory(const PricedKind& kind, std::size_t way, int fewest) const {
+  try {
+    return lacking_memory(kind, way, fewest).empty() &&
+           lacking_memory(kind, way, static_cast<int>(kind.hosts.size())).empty();
+  } catch (const ConfigError&) {
+    return false;
+  }
 }
 
 std::string Lattice::lacking_memory(const PricedKind& kind, std::size_t way, int workers) const {
@@ -254,34 +283,24 @@ void Lattice::price(const std::vector<const platforms::Offer*>& offers, const st
                     (excluded_.empty() ? "" : ": " + excluded_.back().what + ": " + excluded_.back().why));
 }
 
-/// What fails for two numbers of machines in the same way, fails for more. An algorithm may need several.
+/// Every number is tried, whatever failed before: it may have the memory that fewer machines lack, or the
+/// workers that an algorithm needs.
 void Lattice::price_counts(const platforms::Offer& offer, std::size_t way) {
-  std::string why_before;
+  struct Numbers {
+    int first, last;
+    std::string why_not;
+  };
+  std::vector<Numbers> all;
   for (const int machines : counts_up_to(most_machines(offer))) {
-    const auto samples = needed_samples(offer, machines, way);
-    if (!samples || add(offer, machines, way, *samples)) continue;
-    if (excluded_.back().why == why_before) {
-      excluded_.pop_back();
-      break;
-    }
-    why_before = excluded_.back().why;
+    std::string reason = add(offer, machines, way);
+    if (all.empty() || all.back().why_not != reason) all.push_back({machines, machines, std::move(reason)});
+    all.back().last = machines;
   }
-}
-
-void Lattice::exclude(const platforms::Offer& offer, int machines, std::size_t way, const std::string& why) {
-  excluded_.push_back({fmt::format("{} x {}{}", machines, offer.name(),
-                                   ways_[way].name.empty() ? "" : ", " + ways_[way].name),
-                       why});
-}
-
-std::optional<std::int64_t> Lattice::needed_samples(const platforms::Offer& offer, int machines,
-                                                    std::size_t way) {
-  if (limits_.targets.empty()) return samples_;
-  try {
-    return limits_.targets[way].with(machines * offer.count);
-  } catch (const ConfigError& error) {
-    exclude(offer, machines, way, error.what());
-    return std::nullopt;
+  const std::string of_way = ways_[way].name.empty() ? "" : ", " + ways_[way].name;
+  for (const auto& [first, last, reason] : all) {
+    if (reason.empty()) continue;
+    const std::string numbers = first == last ? std::to_string(first) : fmt::format("{} to {}", first, last);
+    excluded_.push_back({fmt::format("{} x {}{}", numbers, offer.name(), of_way), reason});
   }
 }
 
@@ -296,16 +315,16 @@ void Lattice::check_placement(const Configuration& configuration) {
     resolve_placement(experiment, platforms_.platform(kind.file));
 }
 
-bool Lattice::add(const platforms::Offer& offer, int machines, std::size_t way, std::int64_t samples) {
-  Configuration made{.offer = &offer, .machines = machines, .way = way, .samples = samples};
+std::string Lattice::add(const platforms::Offer& offer, int machines, std::size_t way) {
+  Configuration made{.offer = &offer, .machines = machines, .way = way};
   try {
     const int workers = machines * offer.count;
+    made.samples = limits_.targets.empty() ? samples_ : limits_.targets[way].with(workers);
     check_placement(made);
-    priced::RoundTimes& rounds = rounds_of(offer, way, workers);
-    const priced::Prediction& found = rounds.with_first(static_cast<std::size_t>(workers));
+    const priced::Prediction& found = prediction_of(offer, way, workers);
     made.round = found.round;
-    made.rounds =
-        static_cast<std::int64_t>(std::ceil(static_cast<double>(samples) / found.samples_per_round() - 1e-9));
+    made.rounds = static_cast<std::int64_t>(
+        std::ceil(static_cast<double>(made.samples) / found.samples_per_round() - 1e-9));
     made.binds = found.limits.front().name;
     made.unused_cores = found.unused_cores;
     if (found.limits.size() > 1) {
@@ -313,12 +332,11 @@ bool Lattice::add(const platforms::Offer& offer, int machines, std::size_t way, 
       made.next_share = found.limits[0].rounds_per_s / found.limits[1].rounds_per_s;
     }
   } catch (const ConfigError& error) {
-    exclude(offer, machines, way, error.what());
-    return false;
+    return error.what();
   }
   expect(made);
   configurations_.push_back(std::move(made));
-  return true;
+  return "";
 }
 
 void Lattice::add_rounds(std::size_t number, std::int64_t more) {
@@ -424,7 +442,7 @@ std::unique_ptr<PlannedJob> Lattice::job_of(const Configuration& configuration) 
     if (std::ranges::find(kind.hosts, host.name) != kind.hosts.end())
       for (const auto& [name, value] : price_properties(*configuration.offer)) host.properties[name] = value;
   return std::make_unique<PlannedJob>(std::move(loaded), kind.network,
-                                      rounds_of(*configuration.offer, configuration.way, machines.devices()),
+                                      rounds_of(*configuration.offer, configuration.way),
                                       configuration.rounds);
 }
 

@@ -37,7 +37,7 @@ struct Configuration {
   bool ends = true;              ///< by the estimate, before lives are cut off (most_times)
 };
 
-/// An offer, or a number of its machines, that is in no configuration.
+/// An offer, or numbers of its machines, that are in no configuration.
 struct Excluded {
   std::string what, why;
 };
@@ -84,7 +84,8 @@ class Lattice {
   using Kind = std::tuple<std::string, int, double>;  ///< device, count, bytes per second
   struct PricedWay {
     std::unique_ptr<priced::RoundTimes> rounds{};
-    std::string why_not{};  ///< a machine cannot do the job; empty: it can
+    std::optional<bool> always_has_memory{};  ///< all numbers of machines
+    std::map<int, std::string> why_not{};     ///< by workers: why they cannot do the job; empty: they can
   };
   struct PricedKind {
     std::string file;
@@ -95,17 +96,16 @@ class Lattice {
   BytesPerSecond network_of(const platforms::Offer& offer) const;
   RentedMachines rented(const Configuration& configuration) const;
   PricedKind& kind_of(const platforms::Offer& offer);
-  priced::RoundTimes& rounds_of(const platforms::Offer& offer, std::size_t way, int workers);
+  priced::RoundTimes& rounds_of(const platforms::Offer& offer, std::size_t way);
+  const priced::Prediction& prediction_of(const platforms::Offer& offer, std::size_t way, int workers);
   std::string lacking_memory(const PricedKind& kind, std::size_t way, int workers) const;
+  bool always_has_memory(const PricedKind& kind, std::size_t way, int fewest) const;
   std::string why_not(const platforms::Offer& offer) const;
   std::vector<const platforms::Offer*> without_dominated(const std::vector<const platforms::Offer*>& offers);
-  /// None: no accuracy curve says how many, and the machines are excluded.
-  std::optional<std::int64_t> needed_samples(const platforms::Offer& offer, int machines, std::size_t way);
   void price_counts(const platforms::Offer& offer, std::size_t way);
   void check_placement(const Configuration& configuration);
-  /// Whether it could be priced.
-  bool add(const platforms::Offer& offer, int machines, std::size_t way, std::int64_t samples);
-  void exclude(const platforms::Offer& offer, int machines, std::size_t way, const std::string& why);
+  /// Why it cannot be priced; empty: it is one of the configurations.
+  std::string add(const platforms::Offer& offer, int machines, std::size_t way);
   void expect(Configuration& configuration) const;
   Experiment::Transience transience_of(const Configuration& configuration) const;
   std::optional<Seconds> mean_life(const Configuration& configuration) const;

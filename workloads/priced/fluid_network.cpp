@@ -37,10 +37,6 @@ std::size_t FluidNetwork::like(const std::string& host) const {
   return network_.like.empty() ? found->second : static_cast<std::size_t>(network_.like[found->second]);
 }
 
-double FluidNetwork::crossing(const Path& path, int channel) const {
-  return network_.channels[static_cast<std::size_t>(channel)].of_each ? 1.0 : path.count;
-}
-
 FluidNetwork::Path FluidNetwork::path(const Connection& connection) const {
   const std::size_t from = like(connection.from), to = like(connection.to);
   const platforms::Route* route = nullptr;
@@ -55,12 +51,14 @@ FluidNetwork::Path FluidNetwork::path(const Connection& connection) const {
   if (route == nullptr)
     throw ConfigError("the platform has no route from '" + connection.from + "' to '" + connection.to + "'");
   Path found{route->latency, {}, never, connection.count};
-  for (const int number : route->channels) {
-    const platforms::Channel& channel = network_.channels[static_cast<std::size_t>(number)];
-    if (channel.shared)
-      found.channels.push_back(number);
+  for (const int index : route->channels) {
+    const auto number = static_cast<std::size_t>(index);
+    const platforms::Channel& crossed = channel(number);
+    if (crossed.shared)
+      found.channels.push_back(crossed.of_each ? connection.group * network_.channels.size() + number
+                                               : number);
     else
-      found.most = std::min(found.most, channel.bandwidth.count());
+      found.most = std::min(found.most, crossed.bandwidth.count());
   }
   return found;
 }
@@ -75,44 +73,46 @@ std::vector<double> FluidNetwork::rates(const std::vector<Path>& paths,
     int waiting = 0;       ///< paths of these: weights that rounding leaves are none
   };
   const auto weight = [&](std::size_t of) { return 1.0 / std::max(paths[of].latency.count(), 1e-9); };
-  std::vector<Load> loads(network_.channels.size());
-  std::vector<int> used;
-  const auto load_of = [&](int channel) -> Load& { return loads[static_cast<std::size_t>(channel)]; };
+  std::size_t numbers = network_.channels.size();
   for (const std::size_t of : open)
-    for (const int channel : paths[of].channels) {
-      Load& load = load_of(channel);
-      if (load.waiting++ == 0) used.push_back(channel);
-      load.left = network_.channels[static_cast<std::size_t>(channel)].bandwidth.count();
-      load.weights += weight(of) * crossing(paths[of], channel);
+    for (const std::size_t number : paths[of].channels) numbers = std::max(numbers, number + 1);
+  std::vector<Load> loads(numbers);
+  std::vector<std::size_t> used;
+  for (const std::size_t of : open)
+    for (const std::size_t number : paths[of].channels) {
+      Load& load = loads[number];
+      if (load.waiting++ == 0) used.push_back(number);
+      load.left = channel(number).bandwidth.count();
+      load.weights += weight(of) * crossing(paths[of], number);
     }
   std::vector<double> found(paths.size(), 0.0);
   std::vector<std::size_t> waiting = open;
   while (!waiting.empty()) {
     double least = never;
-    for (const int channel : used)
-      if (const Load& load = load_of(channel); load.weights > 0)
+    for (const std::size_t number : used)
+      if (const Load& load = loads[number]; load.weights > 0)
         least = std::min(least, load.left / load.weights);
     for (const std::size_t of : waiting) least = std::min(least, paths[of].most / weight(of));
     const auto is_limited = [&](std::size_t of) {
       constexpr double equal = 1 + 1e-9;
       return paths[of].most / weight(of) <= least * equal ||
-             std::ranges::any_of(paths[of].channels, [&](int channel) {
-               return load_of(channel).left / load_of(channel).weights <= least * equal;
+             std::ranges::any_of(paths[of].channels, [&](std::size_t number) {
+               return loads[number].left / loads[number].weights <= least * equal;
              });
     };
     std::vector<std::size_t> limited, others;
     for (const std::size_t of : waiting) (is_limited(of) ? limited : others).push_back(of);
     for (const std::size_t of : limited) {
       found[of] = least * weight(of);
-      for (const int channel : paths[of].channels) {
-        Load& load = load_of(channel);
-        const double crossing_it = crossing(paths[of], channel);
+      for (const std::size_t number : paths[of].channels) {
+        Load& load = loads[number];
+        const double crossing_it = crossing(paths[of], number);
         load.left = std::max(0.0, load.left - found[of] * crossing_it);
         load.weights -= weight(of) * crossing_it;
         --load.waiting;
       }
     }
-    std::erase_if(used, [&](int channel) { return load_of(channel).waiting == 0; });
+    std::erase_if(used, [&](std::size_t number) { return loads[number].waiting == 0; });
     waiting = std::move(others);
   }
   return found;
@@ -165,24 +165,25 @@ std::pair<Seconds, std::string> FluidNetwork::busiest(const std::vector<Connecti
     const Connection* first = nullptr;
     bool is_common = false;  ///< others than from the first one's host to its other one cross it
   };
-  std::map<int, Load> loads;
+  const auto has_same_ends = [this](const Connection& one, const Connection& other) {
+    return one.group == other.group && like(one.from) == like(other.from) && like(one.to) == like(other.to);
+  };
+  std::map<std::size_t, Load> loads;
   for (const Connection& connection : connections) {
     const Path crossed = path(connection);
-    for (const int channel : crossed.channels) {
-      Load& load = loads[channel];
+    for (const std::size_t number : crossed.channels) {
+      Load& load = loads[number];
       if (load.first == nullptr) load.first = &connection;
-      const double connections_on_it = crossing(crossed, channel);
-      load.is_common = load.is_common || connections_on_it > 1.0 || connection.from != load.first->from ||
-                       connection.to != load.first->to;
+      const double connections_on_it = crossing(crossed, number);
+      load.is_common = load.is_common || connections_on_it > 1.0 || !has_same_ends(connection, *load.first);
       for (const auto& message : connection.messages)
-        load.time_s += connections_on_it * bytes_of(message.size) /
-                       network_.channels[static_cast<std::size_t>(channel)].bandwidth.count();
+        load.time_s += connections_on_it * bytes_of(message.size) / channel(number).bandwidth.count();
     }
   }
   if (common) std::erase_if(loads, [](const auto& of) { return !of.second.is_common; });
   const auto most = std::ranges::max_element(loads, {}, [](const auto& load) { return load.second.time_s; });
   if (most == loads.end()) return {Seconds(0.0), ""};
-  return {Seconds(most->second.time_s), network_.channels[static_cast<std::size_t>(most->first)].name};
+  return {Seconds(most->second.time_s), channel(most->first).name};
 }
 
 }  // namespace tandem::priced

@@ -1,6 +1,7 @@
 // Messages as a fluid in the channels of a network: what several of them take together, without a simulator.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -20,6 +21,9 @@ struct Connection {
   std::string from, to;  ///< hosts
   std::vector<Message> messages;
   int count = 1;  ///< connections like it: of as many hosts that are like each other, with the same messages
+  /// Of these hosts: connections of another group are of other hosts, which have channels of their own
+  /// (Channel::of_each).
+  std::size_t group = 0;
 };
 
 class FluidNetwork {
@@ -41,12 +45,18 @@ class FluidNetwork {
  private:
   struct Path {
     Seconds latency;
-    std::vector<int> channels;
-    double most = 0.0;  ///< bytes per second, by channels that are not shared
-    int count = 1;      ///< of such paths
+    std::vector<std::size_t> channels;  ///< see channel()
+    double most = 0.0;                  ///< bytes per second, by channels that are not shared
+    int count = 1;                      ///< of such paths
   };
+  /// The numbers of channels of one group follow those of the group before.
+  const platforms::Channel& channel(std::size_t number) const {
+    return network_.channels[number % network_.channels.size()];
+  }
   /// How many of these paths cross the channel, one of theirs.
-  double crossing(const Path& path, int channel) const;
+  double crossing(const Path& path, std::size_t number) const {
+    return channel(number).of_each ? 1.0 : path.count;
+  }
   Path path(const Connection& connection) const;
   std::vector<double> rates(const std::vector<Path>& paths, const std::vector<std::size_t>& open) const;
 

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <map>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 
 #include "policies/vocabulary/text_parts.hpp"
@@ -16,29 +17,42 @@ namespace tandem::priced {
 ServerRounds::ServerRounds(const Job& job, const platforms::Network& network,
                            const std::vector<WorkerTimes>& classes)
     : job_(job), plan_(job.exchange()), network_(network) {
-  for (const WorkerTimes& of : classes) {
-    if (of.is_late) continue;
-    // Workers of one host share its links: a member has one of each host.
-    std::map<std::pair<std::size_t, int>, std::size_t> known_places;
-    std::unordered_map<std::string_view, int> on_host;
-    for (const int worker : of.workers) {
-      const Rank rank = job.roster().workers()[static_cast<std::size_t>(worker)];
-      const int earlier = on_host[job.roster().host_of(rank)]++;
-      const auto [known, is_new] =
-          known_places.try_emplace(std::pair(place_of(worker), earlier), members_.size());
-      if (is_new)
-        members_.push_back({worker, &of, 1});
-      else
-        ++members_[known->second].count;
-    }
-  }
-  std::ranges::sort(members_, {}, &Member::worker);
+  find_members(classes);
   const auto& algorithm = plan_.algorithm().make;
   const auto workers = static_cast<std::int64_t>(job.roster().first_workers().size());
   const std::int64_t quorum = algorithm.quorum == nullptr ? 0 : algorithm.quorum(plan_.sync_setting());
   awaited_ = static_cast<int>(quorum == 0 ? workers : std::min(quorum, workers));
   pushes_of_update_ = static_cast<int>(std::max<std::int64_t>(quorum, 1));
   hosts_ = shared_hosts();
+}
+
+/// Workers of one host share its links: a member has one of each host, and hosts with other workers are other
+/// ones.
+void ServerRounds::find_members(const std::vector<WorkerTimes>& classes) {
+  const auto host_of = [this](int worker) -> std::string_view {
+    return job_.roster().host_of(job_.roster().workers()[static_cast<std::size_t>(worker)]);
+  };
+  std::unordered_map<std::string_view, std::vector<std::size_t>> on_host;  // the classes of its workers
+  for (std::size_t number = 0; number < classes.size(); ++number)
+    if (!classes[number].is_late)
+      for (const int worker : classes[number].workers) on_host[host_of(worker)].push_back(number);
+  std::map<std::vector<std::size_t>, std::size_t> groups;
+  for (const WorkerTimes& of : classes) {
+    if (of.is_late) continue;
+    std::map<std::tuple<std::size_t, std::size_t, int>, std::size_t> known_places;
+    std::unordered_map<std::string_view, int> counted;
+    for (const int worker : of.workers) {
+      const int earlier = counted[host_of(worker)]++;
+      const std::size_t group = groups.try_emplace(on_host[host_of(worker)], groups.size()).first->second;
+      const auto [known, is_new] =
+          known_places.try_emplace(std::tuple(place_of(worker), group, earlier), members_.size());
+      if (is_new)
+        members_.push_back({worker, &of, group, 1});
+      else
+        ++members_[known->second].count;
+    }
+  }
+  std::ranges::sort(members_, {}, &Member::worker);
 }
 
 std::vector<ServerRounds::SharedHost> ServerRounds::shared_hosts() const {
@@ -97,6 +111,7 @@ std::vector<Connection> ServerRounds::messages(bool pushes) const {
   for (const Member& member : members_)
     for (Connection& connection : messages_of(member.worker, pushes)) {
       connection.count = member.count;
+      connection.group = member.group;
       all.push_back(std::move(connection));
     }
   return all;
@@ -219,6 +234,7 @@ std::vector<Connection> ServerRounds::pushes_from(const std::vector<Seconds>& st
   for (std::size_t member = 0; member < members_.size(); ++member)
     for (Connection& connection : push_from(members_[member], starts[member])) {
       connection.count = members_[member].count;
+      connection.group = members_[member].group;
       pushes.push_back(std::move(connection));
     }
   return pushes;

@@ -88,8 +88,10 @@ class ServerRounds {
   struct Member {
     int worker;  ///< the first one
     const WorkerTimes* times;
+    std::size_t group;  ///< Connection::group: hosts with the same workers
     int count;
   };
+  void find_members(const std::vector<WorkerTimes>& classes);
   std::vector<Connection> pushes_from(const std::vector<Seconds>& starts) const;
   /// The push of a worker that begins its round then.
   std::vector<Connection> push_from(const Member& member, Seconds start) const;

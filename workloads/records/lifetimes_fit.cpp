@@ -80,8 +80,8 @@ struct Fields<lifetimes::HourOfDay> {
 template <>
 struct Fields<lifetimes::HoursOfDay> {
   static void visit(auto& h, auto&& field) {
-    fields(field, "hours", h.hours, "statistic", h.statistic, "degrees", h.degrees, "p_value", h.p_value,
-           "aic_difference", h.aic_difference, "options", h.options);
+    fields(field, "hours", h.hours, "separable", h.is_separable, "statistic", h.statistic, "degrees",
+           h.degrees, "p_value", h.p_value, "aic_difference", h.aic_difference, "options", h.options);
   }
 };
 
@@ -155,6 +155,10 @@ nlohmann::json document_of(const std::vector<lifetimes::RateOfAges>& ages) { ret
 nlohmann::json document_of(const lifetimes::HoursOfDay& hours) { return write_fields(hours); }
 
 std::string verdict_of(const lifetimes::HoursOfDay& hours) {
+  if (!hours.is_separable)
+    return "inconclusive: each hour was observed at its own ages only, so that an effect of the hour cannot "
+           "be "
+           "told from one of the age";
   return fmt::format(
       "likelihood ratio {} with {} degrees of freedom, p = {:.2g}; AIC {:+.1f} against rates by age alone",
       significant(hours.statistic, 4), hours.degrees, hours.p_value, hours.aic_difference);

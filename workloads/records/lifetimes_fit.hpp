@@ -82,7 +82,8 @@ nlohmann::json document_of(const lifetimes::HoursOfDay& hours);
 /// of all machines for a group in which none departed. Pre: fit.all.estimated.
 nlohmann::json model_file_of(const LifetimesFit& fit);
 
-/// "likelihood ratio 61.2 with 23 degrees of freedom, p = 2.4e-05; AIC -15.2 against rates by age alone".
+/// "likelihood ratio 61.2 with 23 degrees of freedom, p = 2.4e-05; AIC -15.2 against rates by age alone", or
+/// that it is inconclusive.
 std::string verdict_of(const lifetimes::HoursOfDay& hours);
 /// The keys `transience` of an experiment (YAML) with this model.
 std::string experiment_lines_of(const lifetimes::HoursOfDay& hours);

@@ -5,6 +5,8 @@
 #include <boost/math/distributions/chi_squared.hpp>
 #include <cmath>
 #include <cstddef>
+#include <numeric>
+#include <set>
 #include <utility>
 
 #include "policies/lifetimes/estimate/families.hpp"
@@ -51,6 +53,25 @@ class HourTable {
     double sum = 0.0;
     for (const auto& hours : time_) sum += hours[hour];
     return sum;
+  }
+  /// See HoursOfDay.
+  std::int64_t degrees() const {
+    std::array<std::size_t, hours_of_day> set_of = {};
+    std::iota(set_of.begin(), set_of.end(), std::size_t{0});
+    std::set<std::size_t> known, sets;
+    for (std::size_t age = 0; age < ages(); ++age) {
+      if (deaths_by_age_[age] <= 0.0) continue;
+      std::optional<std::size_t> first;
+      for (std::size_t hour = 0; hour < hours_of_day; ++hour) {
+        if (time_[age][hour] <= 0.0) continue;
+        known.insert(hour);
+        if (!first) first = hour;
+        const std::size_t merged = set_of[hour], kept = set_of[*first];
+        std::ranges::replace(set_of, merged, kept);
+      }
+    }
+    for (const std::size_t hour : known) sets.insert(set_of[hour]);
+    return std::ssize(known) - std::ssize(sets);
   }
 
  private:
@@ -165,6 +186,24 @@ class HourFactors {
 /// Digits beyond these are noise of any table.
 double with_four_decimals(double value) { return std::round(value * 1e4) / 1e4; }
 
+/// All within less than an hour of the day, also across midnight.
+bool start_together(Values starts) {
+  for (double& start : starts) start -= std::floor(start / seconds_of_day) * seconds_of_day;
+  std::ranges::sort(starts);
+  double longest = starts.front() + seconds_of_day - starts.back();  // between two neighbours
+  for (std::size_t i = 1; i < starts.size(); ++i) longest = std::max(longest, starts[i] - starts[i - 1]);
+  return seconds_of_day - longest < seconds_of_hour;
+}
+
+/// What was observed, without an estimate.
+HoursOfDay not_separable(const HourTable& table) {
+  HoursOfDay found;
+  found.is_separable = false;
+  for (std::size_t hour = 0; hour < hours_of_day; ++hour)
+    found.hours.push_back({.deaths = table.deaths_by_hour(hour), .time = table.time_by_hour(hour)});
+  return found;
+}
+
 }  // namespace
 
 std::vector<RateOfAges> rates_by_age(const std::vector<Observation>& observations, double confidence) {
@@ -208,6 +247,7 @@ std::optional<HoursOfDay> fit_hours(const std::vector<Observation>& observations
   const std::size_t hours = fitted.known().size();
   const auto parameters = static_cast<double>(ends.size() + hours);
   if (hours < 2 || deaths <= parameters) return std::nullopt;
+  if (start_together(starts) || table.degrees() == 0) return not_separable(table);
   HoursOfDay found;
   found.hours.resize(hours_of_day);
   Values factors;
@@ -224,7 +264,7 @@ std::optional<HoursOfDay> fit_hours(const std::vector<Observation>& observations
     own.upper = upper / expected;
   }
   found.statistic = fitted.statistic();
-  found.degrees = static_cast<std::int64_t>(hours) - 1;
+  found.degrees = table.degrees();
   found.p_value = boost::math::cdf(
       boost::math::complement(boost::math::chi_squared(static_cast<double>(found.degrees)), found.statistic));
   found.aic_difference = 2.0 * static_cast<double>(found.degrees) - found.statistic;

@@ -39,9 +39,14 @@ struct HourOfDay {
 /// A hazard that is a rate by age times a factor by the hour of the day. The mean of the factors is 1.
 struct HoursOfDay {
   std::vector<HourOfDay> hours = {};  ///< 24, from midnight on
+  /// False: each hour was observed at its own ages only, as all machines started within an hour of the day.
+  /// Then factors could be of the ages as well, all are 1, and there are no options.
+  bool is_separable = true;
   /// Twice the logarithm of the likelihood over that of the same intervals of age without factors, and the
   /// probability of such a value or a larger one if the hour has no effect and machines are independent.
   double statistic = 0.0;
+  /// The hours that were observed at ages with deaths, less one for each set of hours with ages in common:
+  /// one factor of a set is a part of the rates by age.
   std::int64_t degrees = 0;
   double p_value = 1.0;
   double aic_difference = 0.0;                      ///< below 0: the factors explain more than they cost

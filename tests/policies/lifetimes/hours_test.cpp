@@ -97,6 +97,48 @@ TEST(HoursOfDay, NeedMoreDeathsThanParameters) {
   EXPECT_FALSE(fit_hours({{an_hour, false}}, {0.0})) << "no deaths";
 }
 
+/// Machines that start around midnight of several days, and die at ages at which the hazard of all is high.
+TEST(HoursOfDay, OfMachinesThatStartTogetherAreTheirAges) {
+  std::vector<Observation> observations;
+  std::vector<double> starts;
+  for (int i = 0; i < 40; ++i) {
+    observations.push_back({(i % 4 == 0 ? 2.5 : 9.5) * an_hour, true, 0, 10});
+    starts.push_back((24 * (i % 5) + 0.02 * (i % 40 - 20)) * an_hour);
+  }
+  const auto found = fit_hours(observations, starts);
+  ASSERT_TRUE(found);
+  EXPECT_FALSE(found->is_separable);
+  EXPECT_EQ(found->p_value, 1.0);
+  EXPECT_EQ(found->aic_difference, 0.0);
+  EXPECT_TRUE(found->options.empty());
+  ASSERT_EQ(found->hours.size(), 24U);
+  double deaths = 0;
+  for (const HourOfDay& hour : found->hours) {
+    EXPECT_EQ(hour.factor, 1.0);
+    deaths += hour.deaths;
+  }
+  EXPECT_EQ(deaths, 400.0);
+  // One that starts an hour later is observed at other ages in each hour.
+  starts.back() += an_hour;
+  EXPECT_TRUE(fit_hours(observations, starts)->is_separable);
+}
+
+/// Up to an hour of age, machines were observed in hours 0 and 12, and later in 1, 2, 13 and 14: a factor of
+/// each of the two sets is its rate by age.
+TEST(HoursOfDay, HaveAFactorLessForEachSetWithAgesOfItsOwn) {
+  std::vector<Observation> observations;
+  std::vector<double> starts;
+  for (const double start : {0.0, 12.0})
+    for (const double age : {1.0, 3.0}) {
+      observations.push_back({age * an_hour, true, 0, 20});
+      starts.push_back(start * an_hour);
+    }
+  const auto found = fit_hours(observations, starts);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(std::get<std::string>(found->options.at("ends")), "3600");
+  EXPECT_EQ(found->degrees, 4);
+}
+
 /// Machines start at random within ten days, are young for an hour, and lie about as often in each hour of
 /// the day. The hazard at noon is four times that at midnight.
 TEST(HoursOfDay, FindTheFactorsOfMadeLifetimes) {

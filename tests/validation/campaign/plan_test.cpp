@@ -9,7 +9,9 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <stdexcept>
+#include <vector>
 
 #include "policies/vocabulary/check.hpp"
 #include "tests/support/synthetic_results.hpp"
@@ -231,6 +233,25 @@ TEST_F(Campaign, EveryTaskIsCarriedOutOnceAndCompared) {
   EXPECT_EQ(results.first_error, nullptr);
   EXPECT_TRUE(conclude(results.configurations, 10.0).passed());
   EXPECT_FALSE(conclude(results.configurations, 1e-9).passed());
+}
+
+/// Simulations of a second foretell runs of 10 s with the start of their processes, which take twice as long.
+TEST_F(Campaign, KnowsTheTimeOfItsRunsFromTheirSimulations) {
+  const Suite suite = suite_of(2, 2);
+  Runner runner = fake_.runner();
+  double now_s = 0;
+  runner.run = [&now_s, run = runner.run](const Task& task) {
+    now_s += task.kind == Task::Kind::run ? 20 : 1;
+    return run(task);
+  };
+  runner.now = [&now_s] { return Seconds(now_s); };
+  runner.foretold = [](const Task&) { return Seconds(8); };
+  std::vector<double> left_s;
+  runner.progress = [&left_s](double, std::optional<Seconds> left) {
+    left_s.push_back(left ? left->count() : -1);
+  };
+  carry_out(suite, plan(suite, out_, false), runner);
+  EXPECT_THAT(left_s, ElementsAre(-1, -1, 40, 60, 40, 20));
 }
 
 TEST_F(Campaign, ADisturbedRunIsRepeatedOnceAndTheBetterIsKept) {

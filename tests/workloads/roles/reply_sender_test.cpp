@@ -131,6 +131,17 @@ TEST(ReplySender, KnowsWhichVersionEachWorkerHas) {
   EXPECT_TRUE(sender.have_all(5));
 }
 
+/// It starts with the servers' model and its version, so that a reply by which it keeps its model has none.
+TEST(ReplySender, SendsNoModelToAResumedWorkerThatKeepsItsOwn) {
+  ReplySender sender(2, false, true);
+  sender.resume_at(7);
+  sender.begin(0, {0, 0});
+  sender.on_push(0, 7);
+  sender.reply(0, {.version = sender.version(0)});
+  EXPECT_FALSE(sender.brings_model(0));
+  EXPECT_EQ(sender.note(0).version, 7);
+}
+
 TEST(ReplySender, OmitsAModelThatTheWorkerHas) {
   for (const bool omits : {false, true}) {
     ReplySender sender(1, false, omits);

@@ -395,14 +395,16 @@ class Placer {
     }
   }
 
-  // Server shards finish the same rounds at different times.
+  // Server shards finish the same rounds at different times, unless the first one says when.
   void check_progress() const {
     const auto& chosen = algorithm();
     if (!chosen.make.uses_done || placement_.servers.size() < 2) return;
-    if (experiment_.stop.seconds == Seconds(0.0)) return;
+    if (experiment_.stop.seconds == Seconds(0.0) || experiment_.sync.decides == PushOrder::first_server)
+      return;
     fail_at("stop.seconds",
-            "stop.rounds or stop.epochs, because " + std::to_string(placement_.servers.size()) +
-                " servers of " + chosen.name + " would each measure progress by their own clock",
+            "stop.rounds or stop.epochs, or sync.decides first-server, because " +
+                std::to_string(placement_.servers.size()) + " servers of " + chosen.name +
+                " would each measure progress by their own clock",
             "a limit of time");
   }
 

@@ -101,13 +101,17 @@ TEST(Placement, ShardsOfSyncSwitchDoNotAllowATimeLimit) {
   EXPECT_EQ(error_of(experiment), "no error");
   experiment.stop.seconds = Seconds(5);
   EXPECT_EQ(error_of(experiment),
-            "experiment 'test': key 'stop.seconds': expected stop.rounds or stop.epochs, because 2 servers "
-            "of sync-switch would each measure progress by their own clock, found a limit of time");
+            "experiment 'test': key 'stop.seconds': expected stop.rounds or stop.epochs, or sync.decides "
+            "first-server, because 2 servers of sync-switch would each measure progress by their own clock, "
+            "found a limit of time");
   experiment.placement.servers = {"co-located"};
   EXPECT_NE(error_of(experiment).find("because 3 servers"), std::string::npos) << error_of(experiment);
   experiment.placement.servers = {"a"};
   EXPECT_EQ(error_of(experiment), "no error");
   experiment.placement.servers = {"a", "b"};
+  experiment.sync.decides = PushOrder::first_server;
+  EXPECT_EQ(error_of(experiment), "no error") << "both take the time of the first one";
+  experiment.sync.decides = PushOrder::each_server;
   experiment.sync.algorithm = "asp";
   EXPECT_EQ(error_of(experiment), "no error");
 }

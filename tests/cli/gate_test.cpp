@@ -1,5 +1,6 @@
 // The simulation predicts measured times: a part of the lab on an emulated cluster, where this machine has
 // the rights for one and is not disturbed.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -8,13 +9,14 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "tests/cli/command.hpp"
+#include "tests/cli/planned_job.hpp"
 #include "tests/support/paths.hpp"
 
 namespace tandem::testing {
 namespace TANDEM_FILE {
 
 using nlohmann::json;
+using ::testing::HasSubstr;
 
 /// As in disturbance.hpp: the share of the cores that other programs used.
 constexpr double disturbing_load = 0.1;
@@ -81,6 +83,24 @@ TEST(Gate, TheSimulationPredictsStepTimesOverAServerAndOverARing) {
 
 /// asp and ssp have ensembles.
 TEST(LongGate, TheSimulationPredictsMeasuredStepTimes) { expect_all_predicted("", 2); }
+
+using LongPlannedJob = PlannedJob;
+
+/// As the bills of `tandem validate PLAN/suite.yaml`, with three fates of a short job.
+TEST_F(LongPlannedJob, RealRunsArePaidAsForetold) {
+  plan(": one spot' --max-machines 2 --set stop.rounds=20 --set transience.time_scale=20");
+  const auto run = line_.tandem("run out/experiment.yaml --out run");
+  ASSERT_EQ(run.exit_code, 0) << run.output;
+  EXPECT_THAT(run.output, ::testing::ContainsRegex("\n  cost: .*\n  forecast of the plan: cost \\$"));
+  EXPECT_THAT(read("out/suite.yaml"), HasSubstr("grid: {seed: [1, 2, 3, "));
+  line_.write("out/suite.yaml", "experiments: [experiment.yaml]\ngrid: {seed: [1, 2, 3]}\n");
+  const auto checked = line_.tandem("validate out/suite.yaml --tolerance 1000 --out checked");
+  ASSERT_EQ(checked.exit_code, 0) << checked.output;
+  EXPECT_THAT(checked.output, HasSubstr("Bill of 3 runs of a planned job: paid $"));
+  const json bills = json::parse(read("checked/report.json")).at("bills");
+  EXPECT_EQ(bills.at("runs"), 3);
+  EXPECT_NEAR(bills.at("cost").at("error").get<double>(), 0.0, 0.2);
+}
 
 }  // namespace TANDEM_FILE
 }  // namespace tandem::testing

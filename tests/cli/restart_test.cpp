@@ -171,7 +171,7 @@ TEST_F(LongRestartJobs, ASimulationRunsAsWithout) {
 /// once, one while the job starts again. With a commit after every round, most deaths fall into one.
 class RandomDeaths : public RestartJobs, public ::testing::WithParamInterface<std::string> {
  protected:
-  static constexpr int moments = 8;
+  static constexpr int moments = 4;
 
   static unsigned random(unsigned below) {
     static std::random_device device;
@@ -225,7 +225,7 @@ TEST_P(RandomDeaths, DoNotChangeTheResult) {
   const std::string& settings = GetParam();
   const bool is_by_rounds = settings.find("asp") == std::string::npos;
   const bool has_server = settings.find("over") == std::string::npos;
-  const int rounds = 200;
+  const int rounds = 120;
   const std::string words =
       lasting_job(rounds, settings + " --set evaluate_every=1 --set recovery.restarts=100", 20);
   if (is_by_rounds) succeeds("simulate " + words + " --out whole");
@@ -234,7 +234,7 @@ TEST_P(RandomDeaths, DoNotChangeTheResult) {
   RecordProperty("restarts", static_cast<int>(restarts("out")));
   RecordProperty("killed_at", line_.shell("cat deaths.txt | wc -l").output);
   RecordProperty("within_a_commit", line_.shell("cat within.txt 2> /dev/null | wc -l").output);
-  EXPECT_GE(restarts("out"), 5U) << "too few deaths for a test: " << told << contents("deaths.txt");
+  EXPECT_GE(restarts("out"), 3U) << "too few deaths for a test: " << told << contents("deaths.txt");
   expect_each_step_once("out");
   expect_each_evaluation_once("out", rounds, 1);
   if (is_by_rounds) expect_same_records("whole", "out", 0);
@@ -247,11 +247,11 @@ TEST_P(RandomDeaths, DoNotChangeTheResult) {
   }
 }
 
-/// The last one has three workers, and a cache node whose second tier is kept: no wrong sample is trained on.
+/// Workers in different rounds, over a server and without one; rounds of three workers over a server, and a
+/// cache node whose second tier is kept: no wrong sample is trained on.
 INSTANTIATE_TEST_SUITE_P(
     LongAll, RandomDeaths,
-    ::testing::Values("", "--set sync.algorithm=asp", "--set sync.over=all-reduce --set sync.collective=ring",
-                      "--set sync.algorithm=d-psgd --set sync.over=peers",
+    ::testing::Values("--set sync.algorithm=asp", "--set sync.algorithm=d-psgd --set sync.over=peers",
                       "--set data.source=storage --set data.cache=lru --set data.cache_capacity=50kB --set "
                       "data.disk_capacity=150kB --set data.keep=true --set placement.cache_nodes=[server] "
                       "--set placement.workers=[node-1,node-2,node-3]"));

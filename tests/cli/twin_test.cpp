@@ -381,7 +381,8 @@ INSTANTIATE_TEST_SUITE_P(LongCompressions, NativeTwinsOfGathers, ::testing::Valu
 TEST_F(LongTwins, CalibrationMeasuresNativeForTheSimulation) {
   const std::string words =
       line_.experiment() +
-      " --set workload.math=modelled --set sync.over=all-reduce --set sync.collective=native ";
+      " --set workload.math=modelled --set sync.over=all-reduce --set sync.collective=native "
+      "--set placement.workers=[node-1,node-2] ";
   const auto guessed = line_.tandem("simulate " + words + "--out guessed");
   ASSERT_EQ(guessed.exit_code, 0) << guessed.output;
   EXPECT_NE(guessed.output.find("library all-reduce timed as the cheapest schedule"), std::string::npos)

@@ -146,7 +146,7 @@ class MemberCommits : public Training {
   }
 };
 
-/// Without servers. `coordinated`: also those that a coordinator leads.
+/// Those without servers.
 inline std::vector<std::string> algorithms_of_rounds() {
   std::vector<std::string> names;
   for (const auto& entry : sync::catalog().entries()) {
@@ -166,7 +166,7 @@ inline std::string named(std::string algorithm) {
 /// An algorithm and a seed.
 using Seeded = std::tuple<std::string, std::uint64_t>;
 
-/// All algorithms without servers with six seeds each, except for these.
+/// All algorithms without servers with two seeds each, except for these.
 inline std::vector<Seeded> all_seeded_but(const std::vector<Seeded>& some) {
   std::vector<Seeded> all;
   for (const std::string& algorithm : algorithms_of_rounds())

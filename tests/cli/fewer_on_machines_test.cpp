@@ -49,11 +49,9 @@ TEST_P(ShrunkenInMemory, EndsAsTheSameDoneByHand) {
   expect_each_step_once("out");
 }
 
-INSTANTIATE_TEST_SUITE_P(LongAllReduce, ShrunkenInMemory,
-                         ::testing::Values("--set sync.over=all-reduce --set optimizer.momentum=0.9"));
 INSTANTIATE_TEST_SUITE_P(
     LongOthers, ShrunkenInMemory,
-    ::testing::Values("", "--set placement.servers=[server,node-4] --set optimizer.momentum=0.9",
+    ::testing::Values("--set placement.servers=[server,node-4] --set optimizer.momentum=0.9",
                       "--set sync.algorithm=local-sgd --set sync.over=all-reduce --set optimizer.kind=adam",
                       "--set checkpoint.mode=background"));
 

@@ -42,15 +42,11 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     LongOthers, ShrunkenTraining,
     ::testing::Values(
-        "", "--set checkpoint.mode=background --set optimizer.kind=adam",
-        "--set sync.over=all-reduce --set optimizer.momentum=0.9",
+        "--set checkpoint.mode=background --set optimizer.kind=adam",
         "--set sync.algorithm=local-sgd --set sync.over=all-reduce",
         "--set sync.compression=top-k --set sync.over=all-reduce", "--set placement.evaluator=first-worker",
         "--set data.sampling=shuffled",
         "--set recovery.mode=restart --set recovery.scale_rate=sqrt --set recovery.batch=global",
-        "--set recovery.mode=restart --set recovery.scale_rate=linear --set sync.over=all-reduce",
-        "--set recovery.mode=restart --set recovery.batch=global --set workload.batch=50 --set "
-        "sync.over=all-reduce",
         "--set recovery.mode=restart --set recovery.batch=global --set workload.batch=50 --set "
         "optimizer.update_at=workers",
         "--set recovery.mode=restart --set recovery.scale_rate=linear --set "

@@ -321,27 +321,6 @@ TEST_F(LongRevokedFewer, ScaleRateAndBatchAsInTheSimulation) {
                {{0, 1, 2, 3}, {0, 2, 3}}, "--set recovery.scale_rate=linear --set recovery.batch=global");
 }
 
-/// A departure is as dear as 0.15 of a lifetime. The measured job takes longer, and may see more departures.
-TEST_F(LongRevokedFewer, AsManyAsTrainMostAsInTheSimulation) {
-  const std::string words =
-      lasting_job(rounds,
-                  "--decisions --set recovery.policy=liveput --set recovery.options.restart_s=1.35 "
-                  "--set recovery.options.lost_s=1.35 --set recovery.restarts=100 --set "
-                  "transience.lifetime=exponential --set transience.options.mean=9 --set "
-                  "transience.start=0.2 --set run.revoke=kill");
-  succeeds("simulate " + words + " --out simulated");
-  const std::string told = succeeds("run " + words + " --out measured");
-  expect_in("the job begins with 3 of 4 workers: 0, 1, 2", told);
-  const Results simulated = results("simulated"), measured = results("measured");
-  const auto ours = slots_of_generations(simulated), theirs = slots_of_generations(measured);
-  ASSERT_GE(theirs.size(), 2U) << "too few departures for a test";
-  for (std::size_t number = 0; number < std::min(ours.size(), theirs.size()); ++number)
-    EXPECT_EQ(theirs[number], ours[number]) << number;
-  EXPECT_EQ(theirs.front(), (Slots{0, 1, 2}));
-  expect_each_step_once("measured");
-  expect_replayed(simulated, measured);
-}
-
 /// No machine departs as it is drawn: a rank dies.
 class LongDeadWorkers : public FewerWorkers {};
 

@@ -65,12 +65,16 @@ TEST_P(InPlaceMachines, DepartAsDrawnAcrossTheDeath) {
 
 /// Of asynchronous workers a slow one hears of a commit later than the others, which may be at the next ones
 /// then: with few files of commits, the ones whose records are complete must stay.
+const std::string few_long_rounds =
+    "--set stop.rounds=300 --set workload.measured_step=4ms --set workload.measured_on=raspberry-pi-4 ";
 INSTANTIATE_TEST_SUITE_P(
     LongRoutes, InPlaceMachines,
-    ::testing::Values(all_reduce,
-                      "--set sync.algorithm=asp --set checkpoint.keep=1 --set checkpoint.options.interval=1",
-                      "--set data.source=storage --set placement.cache_nodes=[server] --set data.cache=minio "
-                      "--set data.cache_capacity=100kB --set data.disk_capacity=150kB --set data.keep=true"));
+    ::testing::Values(
+        few_long_rounds + all_reduce,
+        "--set sync.algorithm=asp --set checkpoint.keep=1 --set checkpoint.options.interval=1",
+        few_long_rounds +
+            "--set data.source=storage --set placement.cache_nodes=[server] --set data.cache=minio "
+            "--set data.cache_capacity=100kB --set data.disk_capacity=150kB --set data.keep=true"));
 
 /// A machine is replaced after the death. By then the commit that the job continued from is removed.
 TEST_F(LongInPlace, AReplacementNeedsNoFileOfThatCommit) {

@@ -332,8 +332,7 @@ TEST_P(DeparturesWithoutServers, HaveTheSameMembersInBothWorlds) {
 }
 
 INSTANTIATE_TEST_SUITE_P(LongRoutes, DeparturesWithoutServers,
-                         ::testing::Values("--set sync.over=all-reduce",
-                                           "--set sync.over=all-reduce --set data.sampling=shuffled " +
+                         ::testing::Values("--set sync.over=all-reduce --set data.sampling=shuffled " +
                                                stored,
                                            "--set sync.algorithm=d-psgd --set sync.over=peers " + stored,
                                            "--set sync.over=all-reduce --set sync.algorithm=esync"));

@@ -455,7 +455,7 @@ TEST_F(LongGpuRanks, AreCalibratedByKindAndSimulatedAsMeasured) {
 TEST_F(LongGpuRanks, AreCalibratedWithTheProcessorOfTheirPlatform) {
   const auto calibrated = line_.shell(
       "\"$TANDEM\" calibrate " + line_.experiment("run: {devices: native}\n") +
-      " --set placement.workers=[node-1,node-2] --set placement.servers=[node-3] --set platform=" +
+      " --set placement.workers=[node-1] --set placement.servers=[node-3] --set platform=" +
       platform(false) + " --out profile.json --print-command | sed 's#/tandem-rank#&-cuda-on-host#' | sh");
   ASSERT_EQ(calibrated.exit_code, 0) << calibrated.output;
   const Profile profile = load_profile((line_.folder() / "profile.json").string());

@@ -171,7 +171,7 @@ std::vector<Job> jobs_of_exchanges() {
 std::vector<Job> jobs_of_rounds() {
   std::vector<Job> jobs = {
       row("momentum_over_two_servers", two_servers + momentum, {evaluation, departures()},
-          {twice, commit(in_background), commit(may_depart), departures(in_memory), death_in_place_of("0")}),
+          {twice, commit(in_background), commit(may_depart), departures(in_memory)}),
       row("means_of_top_k_over_two_servers",
           two_servers + momentum + at_workers + "--set sync.compression=top-k", {evaluation}, {}),
       row("adam_over_peers", over_peers + adam + "--set sync.options.global_every=3", {evaluation},
@@ -188,7 +188,7 @@ std::vector<Job> jobs_of_rounds() {
       // Ranks: four workers, the server, an evaluator; in place a steward.
       row("momentum_over_a_server", momentum, {},
           {commit(may_depart), departures(in_background), departures(on_disks),
-           departures(in_memory + "--set checkpoint.keep=1 "), death_of("4"), death_of("5"),
+           departures(in_memory + "--set checkpoint.keep=1 "), death_of("5"),
            death_of("1", every_fifth_round + in_memory, 15), death_in_place_of("4"), death_in_place_of("6")}),
       row("local_sgd_over_a_server", "--set sync.algorithm=local-sgd", {}, {commit(may_depart)}),
       row("adam_over_all_reduce", all_reduce + adam, {}, {departures()}),

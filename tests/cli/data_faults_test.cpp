@@ -91,7 +91,7 @@ TEST_F(LongBadSamples, OfOtherNodesAreReplacedToo) {
   const std::string replacing = of_shards + two_stores +
                                 "--set data.bad_sample=replace --set data.sampling=shuffled --set "
                                 "stop.rounds=20 --set data.cache_capacity=200kB ";
-  succeeds("run " + job(replacing) + " --out alone");
+  succeeds("simulate " + job(replacing) + " --out alone");
   EXPECT_GE(replaced("alone"), 8);
   for (const auto& [name, peers] :
        {std::pair("tiers",
@@ -202,16 +202,6 @@ TEST_P(DyingStores, EndTheJobAndAreNamed) {
   EXPECT_EQ(line_.shell("ls out | grep '[.]bin'").output, "");
 }
 
-TEST_P(DyingStores, OfAJobThatStartsAgainDoNotChangeIt) {
-  succeeds("simulate " + job(60, two_stores) + " --out whole");
-  const auto told = killed(job(60, two_stores), {{has_checkpoint(20), std::to_string(GetParam())}});
-  ASSERT_EQ(told.exit_code, 0) << told.output;
-  EXPECT_EQ(restarts("out"), 1U) << told.output;
-  expect_same_records("whole", "out", 0);
-  expect_each_step_once("out");
-  expect_each_evaluation_once("out", 60);
-}
-
 INSTANTIATE_TEST_SUITE_P(LongAll, DyingStores, ::testing::Values(5, 7),
                          [](const auto& info) { return info.param == 5 ? "OfACacheNode" : "OfAStore"; });
 
@@ -219,54 +209,38 @@ INSTANTIATE_TEST_SUITE_P(LongAll, DyingStores, ::testing::Values(5, 7),
 class DyingDirectory : public RestartJobs {
  protected:
   DyingDirectory() { write_platform(line_); }
-  const std::string directory_ = two_stores + "--set data.peers=directory --set data.copies=1 ";
 };
 using LongDyingDirectory = DyingDirectory;
 
 TEST_F(LongDyingDirectory, EndsTheJobAndIsNamed) {
-  const auto told =
-      killed(job(1'000'000, directory_ + "--set recovery.mode=in-place"), {{has_checkpoint(10), "9"}});
+  const auto told = killed(job(1'000'000, two_stores + "--set data.peers=directory --set data.copies=1 --set "
+                                                       "recovery.mode=in-place"),
+                           {{has_checkpoint(10), "9"}});
   EXPECT_EQ(told.exit_code, 70) << told.output;
   expect_in("rank 9 is the directory on 'node-1'", told.output);
 }
 
-TEST_F(LongDyingDirectory, OfAJobThatStartsAgainDoesNotChangeIt) {
-  succeeds("simulate " + job(60, directory_) + " --out whole");
-  const auto told = killed(job(60, directory_), {{has_checkpoint(20), "9"}});
-  ASSERT_EQ(told.exit_code, 0) << told.output;
-  EXPECT_EQ(restarts("out"), 1U) << told.output;
-  expect_same_records("whole", "out", 0);
-  expect_each_step_once("out");
-  expect_each_evaluation_once("out", 60);
-}
-
-/// Stores, cache nodes with two tiers and their directory are killed at random moments, each time after at
-/// least one more commit.
-struct Deaths {
-  int number;
-  bool has_directory;
-};
-
-class DeathsOfTheDataPath : public RestartJobs, public ::testing::WithParamInterface<Deaths> {
+/// Cache nodes with two tiers (5, 6), stores (7, 8) and their directory (9) are killed one after the other at
+/// random moments, each after at least one more commit.
+class DeathsOfTheDataPath : public RestartJobs {
  protected:
   DeathsOfTheDataPath() { write_platform(line_); }
-  static std::string tiers(bool has_directory) {
-    return std::string(
-               "--set platform=lab.xml --set data.source=storage --set placement.cache_nodes=[server,node-6] "
-               "--set placement.stores=[server,node-6] --set data.cache_capacity=20kB --set "
-               "data.disk_capacity=60kB ") +
-           (has_directory ? "--set data.peers=directory --set data.copies=1 " : "");
-  }
   static unsigned random(unsigned below) {
     static std::random_device device;
     return device() % below;
   }
 };
 
-TEST_P(DeathsOfTheDataPath, TrainOnNoWrongSample) {
-  const auto [deaths, has_directory] = GetParam();
-  const int rounds = 40 * (deaths + 1);
-  const std::string words = job(rounds, tiers(has_directory) + "--set recovery.restarts=100 ");
+using LongDeathsOfTheDataPath = DeathsOfTheDataPath;
+
+TEST_F(LongDeathsOfTheDataPath, TrainOnNoWrongSample) {
+  constexpr int deaths = 5, rounds = 40 * (deaths + 1);
+  const std::string words =
+      job(rounds,
+          "--set platform=lab.xml --set data.source=storage --set placement.cache_nodes=[server,node-6] "
+          "--set placement.stores=[server,node-6] --set data.cache_capacity=20kB --set "
+          "data.disk_capacity=60kB --set data.peers=directory --set data.copies=1 --set "
+          "recovery.restarts=100 ");
   succeeds("simulate " + words + " --out whole");
   std::string script =
       "echo 0 > count; committed() { ls out/checkpoints 2> /dev/null | grep -c '[.]pt$'; }; ";
@@ -274,21 +248,16 @@ TEST_P(DeathsOfTheDataPath, TrainOnNoWrongSample) {
     script += fmt::format(
         "until [ $(committed) -gt $(cat count) ]; do kill -0 $run 2> /dev/null || break; sleep 0.01; done; "
         "committed > count; sleep {:.2f}; kill -KILL $(rank {}) 2> /dev/null; ",
-        0.01 * random(50), 5 + random(has_directory ? 5U : 4U));
+        0.01 * random(50), 5 + death);
   const auto told = killed(words, {}, script);
   ASSERT_EQ(told.exit_code, 0) << told.output;
   RecordProperty("restarts", static_cast<int>(restarts("out")));
   EXPECT_GE(restarts("out"), 1U) << told.output;
   expect_same_records("whole", "out", 0);
   expect_each_step_once("out");
+  expect_each_evaluation_once("out", rounds);
   EXPECT_EQ(line_.shell("ls out | grep '[.]bin'").output, "");
 }
-
-const auto kind_of_deaths = [](const auto& info) {
-  return std::to_string(info.param.number) + (info.param.has_directory ? "WithADirectory" : "");
-};
-INSTANTIATE_TEST_SUITE_P(LongAll, DeathsOfTheDataPath, ::testing::Values(Deaths{3, false}, Deaths{12, true}),
-                         kind_of_deaths);
 
 }  // namespace TANDEM_FILE
 }  // namespace tandem::testing

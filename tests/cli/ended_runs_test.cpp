@@ -13,11 +13,12 @@ namespace TANDEM_FILE {
 
 class EndedRuns : public ::testing::Test {
  protected:
-  /// Ends a validation by SIGTERM as soon as the shell command succeeds.
+  /// Ends a validation of a job of four ranks by SIGTERM as soon as the shell command succeeds.
   void interrupt_validation(const std::string& when) const {
-    const auto result =
-        line_.tandem_ended_early("validate " + line_.experiment() + " --set stop.rounds=2000 --out out",
-                                 {.processes = list_processes("tandem|tandem-rank"), .when = when});
+    const auto result = line_.tandem_ended_early(
+        "validate " + line_.experiment() +
+            " --set placement.workers=[node-1,node-2] --set stop.rounds=4000 --out out",
+        {.processes = list_processes("tandem|tandem-rank"), .when = when});
     EXPECT_EQ(result.exit_code, 143) << result.output;
   }
   CommandLine line_;
@@ -100,7 +101,7 @@ TEST_F(LongEndedRuns, AJobBeginsWithTheModelOfAnotherInBothWorlds) {
 }
 
 TEST_F(LongEndedRuns, AnInterruptedValidationEndsItsProcesses) {
-  interrupt_validation("pgrep -P $run -f ' run ' > /dev/null && [ $(processes | wc -l) -ge 7 ]");
+  interrupt_validation("pgrep -P $run -f ' run ' > /dev/null && [ $(processes | wc -l) -ge 5 ]");
 }
 
 /// The rest of the validation is not carried out, and no report is written.

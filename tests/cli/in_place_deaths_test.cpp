@@ -1,6 +1,7 @@
 // `tandem run` with jobs that recover in place from departures of machines: ranks of a real mpirun are killed
 // or machines depart that the job needs, and it continues from its last commit with the machines that there
-// are then. That a job ends as if no rank had died: interruptions_test.cpp.
+// are then. That a job ends as if no rank had died: interruptions_test.cpp; limits, and commands that are
+// killed: restart_test.cpp.
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -62,14 +63,19 @@ TEST_P(InPlaceMachines, DepartAsDrawnAcrossTheDeath) {
   expect_replayed(out, out);
 }
 
+const std::string few_long_rounds =
+    "--set stop.rounds=300 --set workload.measured_step=4ms --set workload.measured_on=raspberry-pi-4 ";
+
 /// Of asynchronous workers a slow one is notified of a commit later than the others, which may be at the next
 /// ones then: with few files of commits, the ones whose records are complete must stay.
 INSTANTIATE_TEST_SUITE_P(
     LongRoutes, InPlaceMachines,
-    ::testing::Values("", all_reduce,
-                      "--set sync.algorithm=asp --set checkpoint.keep=1 --set checkpoint.options.interval=1",
-                      "--set data.source=storage --set placement.cache_nodes=[server] --set data.cache=minio "
-                      "--set data.cache_capacity=100kB --set data.disk_capacity=150kB --set data.keep=true"));
+    ::testing::Values(
+        few_long_rounds + all_reduce,
+        "--set sync.algorithm=asp --set checkpoint.keep=1 --set checkpoint.options.interval=1",
+        few_long_rounds +
+            "--set data.source=storage --set placement.cache_nodes=[server] --set data.cache=minio "
+            "--set data.cache_capacity=100kB --set data.disk_capacity=150kB --set data.keep=true"));
 
 /// A machine is replaced after the death. By then the commit that the job continued from is removed.
 TEST_F(LongInPlace, AReplacementNeedsNoFileOfThatCommit) {
@@ -104,23 +110,6 @@ TEST_F(LongInPlace, SparesStayWhereTheyAre) {
   expect_sound(results("out"));
 }
 
-TEST_F(LongInPlace, ThreeDeathsBeforeTheSameCommitEndTheJob) {
-  expect_in("3 launches in a row ended after round 0 and before the next checkpoint",
-            gives_up(in_place(1000000, "--set checkpoint.options.interval=900000"),
-                     {{has_begun(0), "1"}, {has_begun(1), "6"}, {has_begun(2), "4"}}));
-}
-
-TEST_F(LongInPlace, AKilledCommandIsResumed) {
-  const auto told =
-      killed(in_place(1000000), {{has_checkpoint(20), "1"}},
-             "until " + after_begin(1, has_checkpoint(100)) + "; do sleep 0.1; done; kill -KILL $run;");
-  EXPECT_EQ(told.exit_code, 137) << told.output;
-  const int end = newest_commit("out") + 20;
-  succeeds("run --resume out --set stop.rounds=" + std::to_string(end) + " --out resumed");
-  succeeds("simulate " + in_place(end) + " --out whole");
-  expect_same_end("whole", "resumed", static_cast<int>(results("resumed").info.resumed.value().round));
-}
-
 TEST_F(LongInPlace, WithoutADeathNothingOfItIsLeft) {
   succeeds("run " + in_place(30) + " --out out");
   EXPECT_EQ(restarts("out"), 0U);
@@ -132,7 +121,6 @@ TEST_F(LongInPlace, WithoutADeathNothingOfItIsLeft) {
 /// It departs as drawn, after half a second.
 class InPlaceNeeded : public InPlaceJobs {
  protected:
-  static constexpr int rounds = 400;
   static constexpr double replaced_s = 0.6;
   /// The platform on which it does; the machines of workers follow `machines`.
   std::string needed(int count, const std::string& settings, const std::string& machines) const {
@@ -152,8 +140,10 @@ using LongInPlaceNeeded = InPlaceNeeded;
 class InPlaceNeededMachines : public InPlaceNeeded, public ::testing::WithParamInterface<std::string> {};
 
 TEST_P(InPlaceNeededMachines, DepartAsInTheSimulation) {
-  const std::string words = needed(rounds, GetParam() + " --decisions", workers_stay);
-  succeeds("simulate " + in_place(rounds, GetParam()) + " --out whole");
+  constexpr int rounds = 160;
+  const std::string settings = lasting_steps(4) + GetParam();
+  const std::string words = needed(rounds, settings + " --decisions", workers_stay);
+  succeeds("simulate " + in_place(rounds, settings) + " --out whole");
   succeeds("simulate " + words + " --out simulated");
   expect_in("steward on 'server' departed (revoked); the job starts again from ",
             succeeds("run " + words + " --out out"));
@@ -201,6 +191,7 @@ TEST_F(LongInPlaceNeeded, DepartBesidesThoseOfWorkers) {
 
 /// Without values, too, a job continues from its commits.
 TEST_F(LongInPlaceNeeded, OfModelledMathematicsContinueFromCommits) {
+  constexpr int rounds = 400;
   succeeds("run " + needed(rounds, "--set workload.math=modelled", workers_stay) + " --out out");
   const Results out = results("out");
   ASSERT_EQ(ends_of_generations(out).size(), 2U);

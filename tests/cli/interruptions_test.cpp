@@ -163,54 +163,51 @@ std::vector<Job> jobs_of_exchanges() {
           {}, {evaluation})};
 }
 
+/// The interruptions of real runs are spread over the rows: each route, each rank's role, commits by rounds
+/// and by seconds, on disks and in memory, by starting again and in place.
 /// All state that a rank must save: moments of each kind, the position of a schedule, a worker's own batch
 /// statistics, the random state of dropout, batches loaded ahead; on every route, where roles decide
 /// differently about commits.
 std::vector<Job> jobs_of_rounds() {
   std::vector<Job> jobs = {
       row("momentum_over_two_servers", two_servers + momentum, {evaluation, departures()},
-          {twice, commit(in_background), commit(may_depart), departures(in_memory), run,
-           death_in_place_of("0")}),
+          {twice, commit(in_background), commit(may_depart), departures(in_memory)}),
       row("means_of_top_k_over_two_servers",
           two_servers + momentum + at_workers + "--set sync.compression=top-k", {evaluation}, {}),
       row("adam_over_peers", over_peers + adam + "--set sync.options.global_every=3", {evaluation},
-          {departures(), death_of("1"), death_of("1", in_seconds, 0), death_in_place_of("3")}),
+          {departures(), death_of("1", in_seconds, 0), death_in_place_of("3")}),
       row("dropout_over_all_reduce", all_reduce + adam + mobilenet + "--set sync.average_statistics=false",
           {evaluation}, {}),
       row("prefetching_on_gpus", from_cache_node + on_gpus + "--set data.prefetch=3", {evaluation}, {}),
       row("adam_at_workers_over_two_servers", two_servers + at_workers + "--set optimizer.kind=adam",
           {death_of("1")}, {run, death_of("1", in_seconds, 0)}),
       row("momentum_over_all_reduce", all_reduce + momentum, {departures(in_memory + in_background)},
-          {commit(in_background), death_of("1", every_fifth_round + on_disks, 15), death_in_place_of("5"),
-           death_in_place_of("0", in_seconds, 0), death_in_place_of("2", in_seconds, 0)}),
+          {commit(in_background), death_of("1", every_fifth_round + on_disks, 15),
+           death_in_place_of("0", in_seconds, 0)}),
 
       // Ranks: four workers, the server, an evaluator; in place a steward.
       row("momentum_over_a_server", momentum, {},
           {commit(may_depart), departures(in_background), departures(on_disks),
-           departures(in_memory + "--set checkpoint.keep=1 "), death_of("0"), death_of("4"), death_of("5"),
-           death_of("1", every_fifth_round + on_disks, 15), death_of("1", every_fifth_round + in_memory, 15),
-           death_in_place_of("1"), death_in_place_of("4"), death_in_place_of("6")}),
-      row("local_sgd_over_a_server", "--set sync.algorithm=local-sgd", {},
-          {commit(may_depart), death_in_place_of("0")}),
+           departures(in_memory + "--set checkpoint.keep=1 "), death_of("5"),
+           death_of("1", every_fifth_round + in_memory, 15), death_in_place_of("4"), death_in_place_of("6")}),
+      row("local_sgd_over_a_server", "--set sync.algorithm=local-sgd", {}, {commit(may_depart)}),
       row("adam_over_all_reduce", all_reduce + adam, {}, {departures()}),
       row("adam_of_local_sgd_over_all_reduce", all_reduce + adam + "--set sync.algorithm=local-sgd", {},
-          {departures(), run, death_of("1", in_seconds, 0)}),
+          {departures(), run}),
       row("the_first_worker_evaluates", all_reduce + momentum + "--set placement.evaluator=first-worker", {},
           {commit(), death_of("0")}),
       row("requested_pulls",
           two_servers + momentum + "--set sync.pull=requested --set placement.evaluator=first-worker", {},
           {commit(), departures()}),
-      row("ring", all_reduce + "--set sync.collective=ring", {}, {death_of("1")}),
       row("step_first_over_peers",
           over_peers + "--set sync.options.global_every=3 --set sync.options.order=step-first", {}, {run}),
-      row("group_average", all_reduce + "--set sync.algorithm=group-average", {}, {run}),
       row("prefetching", from_cache_node + momentum + "--set data.prefetch=3 --set data.cache_capacity=1MB",
-          {}, {commit(), death_of("1")}),
+          {}, {commit()}),
       // The second tier of the cache node, rank 5, is kept.
       row("kept_caches",
           from_cache_node + "--set data.cache=minio --set data.cache_capacity=100kB --set "
                             "data.disk_capacity=150kB --set data.keep=true",
-          {}, {death_in_place_of("0"), death_in_place_of("5")}),
+          {}, {death_in_place_of("5")}),
       row("without_evaluations", momentum + "--set evaluate_every=0", {}, {commit()})};
   for (Job& job : jobs_of_exchanges()) jobs.push_back(std::move(job));
   for (Job& job : algorithms(false, momentum)) jobs.push_back(std::move(job));
@@ -233,12 +230,10 @@ std::vector<Job> jobs_by_timing() {
       row("requested_pulls_of_ssp", two_servers + "--set sync.algorithm=ssp --set sync.pull=requested", {},
           {evaluation}),
       row("asp_in_background", two_servers + "--set sync.algorithm=asp", {}, {commit(in_background)}),
-      row("asp", "--set sync.algorithm=asp", {},
-          {evaluation, run, death_in_place_of("3"), death_in_place_of("4"), death_in_place_of("6")}),
+      row("asp", "--set sync.algorithm=asp", {}, {evaluation, run, death_in_place_of("4")}),
       // Rank 4 is the coordinator.
       row("esync_without_servers", all_reduce + "--set sync.algorithm=esync", {}, {death_in_place_of("4")}),
       row("esync", "--set sync.algorithm=esync", {}, {run}),
-      row("adacomm", "--set sync.algorithm=adacomm --set sync.options.tau=4", {}, {run}),
       row("dynsgd", "--set sync.algorithm=dynsgd --set sync.options.staleness=2", {}, {evaluation}),
       row("lb_bsp_at_workers", momentum + at_workers + "--set sync.algorithm=lb-bsp", {},
           {evaluation, commit()}),

@@ -82,10 +82,9 @@ TEST_P(EndsInOrder, AndTheLineThatItPrintsResumesIt) {
 INSTANTIATE_TEST_SUITE_P(Asp, EndsInOrder, ::testing::Values("--set sync.algorithm=asp"));
 INSTANTIATE_TEST_SUITE_P(
     LongOthers, EndsInOrder,
-    ::testing::Values("--set optimizer.momentum=0.9", "--set checkpoint.mode=background",
+    ::testing::Values("--set checkpoint.mode=background --set optimizer.momentum=0.9",
                       "--set checkpoint.options.unit=seconds --set placement.servers="
                       "[server,node-4] --set optimizer.momentum=0.9",
-                      "--set sync.algorithm=esync --set sync.over=all-reduce",
                       "--set sync.over=all-reduce --set checkpoint.options.unit=seconds",
                       "--set checkpoint.options.unit=seconds --set sync.over=peers --set "
                       "sync.algorithm=d-psgd"));
@@ -159,9 +158,10 @@ TEST_F(LongJobSignals, AFileWarnsARank) {
 /// A commit that is known to take longer is not begun.
 TEST_F(LongJobSignals, ATooShortNoticeIsNotUsed) {
   const std::string words =
-      job(1500,
-          "--set evaluate_every=0 --set checkpoint.policy=on-warning --set checkpoint.options.cost_s=60 "
-          "--set checkpoint.at_end=false --set transience.notice=20s --decisions");
+      lasting_job(100,
+                  "--set evaluate_every=0 --set checkpoint.policy=on-warning --set "
+                  "checkpoint.options.cost_s=60 --set checkpoint.at_end=false --set transience.notice=20s "
+                  "--decisions");
   const auto told = killed(words, {{has_begun(0), "4", 0.4, "-USR1"}});
   ASSERT_EQ(told.exit_code, 0) << told.output;
   const Results out = results("out");

@@ -96,7 +96,6 @@ TEST_P(NcclJobsOf, TwoWorkersTrainTheModelOfMpi) {
   const std::string settings =
       GetParam().settings + " --set stop.rounds=" + std::to_string(GetParam().rounds);
   const Results first = results_of(two, settings, "first");
-  const Results again = results_of(two, settings, "again");
   const CommandResult without = run(two, settings, "mpi", without_nccl);
   ASSERT_EQ(without.exit_code, 0) << without.output;
   EXPECT_NE(without.output.find("rank 0: NCCL does not load, its GPU sums through MPI: hidden"),
@@ -104,28 +103,23 @@ TEST_P(NcclJobsOf, TwoWorkersTrainTheModelOfMpi) {
       << without.output;
   const Results by_mpi = read_results((line_.folder() / "mpi").string());
   EXPECT_EQ(native_sums(first), "NCCL");
-  EXPECT_EQ(native_sums(again), "NCCL");
   EXPECT_EQ(native_sums(by_mpi), "MPI");
   EXPECT_TRUE(first.info.physics.at("computed_on").at(1).get<std::string>().starts_with("cuda:1"));
   EXPECT_EQ(copied_out(first), 0);
   EXPECT_GT(copied_out(by_mpi), 0);
   EXPECT_EQ(losses(first).size(), 2 * GetParam().rounds);
-  EXPECT_EQ(losses(first), losses(again));
   EXPECT_EQ(losses(first), losses(by_mpi));
   EXPECT_GT(model("first").size(), 1000U);
   // Not EXPECT_EQ, which would print the models.
-  EXPECT_TRUE(model("first") == model("again"));
   EXPECT_TRUE(model("first") == model("mpi"));
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    LongNcclOnHost, NcclJobsOf,
-    ::testing::Values(Sums{"Plain", ""}, Sums{"BehindBackward", "--set sync.overlap=backward"},
-                      Sums{"Fp16", "--set sync.compression=fp16"},
-                      Sums{"Bf16Behind", "--set sync.compression=bf16 --set sync.overlap=backward"},
-                      // Emulated kernels take seconds for each round.
-                      Sums{"TopKGathered", "--set sync.compression=top-k", 2}),
-    [](const auto& instance) { return instance.param.name; });
+INSTANTIATE_TEST_SUITE_P(LongNcclOnHost, NcclJobsOf,
+                         ::testing::Values(Sums{"BehindBackward", "--set sync.overlap=backward"},
+                                           Sums{"Fp16", "--set sync.compression=fp16"},
+                                           // Emulated kernels take seconds for each round.
+                                           Sums{"TopKGathered", "--set sync.compression=top-k", 2}),
+                         [](const auto& instance) { return instance.param.name; });
 
 // NCCL and MPI add in different orders, so that the last digits differ.
 TEST_F(LongNcclJobs, FourWorkersTrainTheModelOfMpiButForRounding) {

@@ -34,9 +34,11 @@ class RestartJobs : public ResumeJobs {
   /// The same during which machines depart or ranks die: a step takes `step_ms` on node-1 and 3.75 times that
   /// on node-6, so that few rounds last long and need little of the machine that runs the test.
   std::string lasting_job(int rounds, const std::string& settings = "", int step_ms = 10) const {
-    return job(rounds, fmt::format("--set workload.measured_step={}ms --set "
-                                   "workload.measured_on=raspberry-pi-4 {}",
-                                   step_ms, settings));
+    return job(rounds, lasting_steps(step_ms) + settings);
+  }
+  static std::string lasting_steps(int step_ms) {
+    return fmt::format("--set workload.measured_step={}ms --set workload.measured_on=raspberry-pi-4 ",
+                       step_ms);
   }
   static std::string has_checkpoint(int round) {
     return fmt::format("[ -e out/checkpoints/round_{:08}.pt ]", round);

@@ -1,4 +1,4 @@
-// `tandem run` with recovery.mode restart: deaths of several ranks and of keepers, limits, signals, and
+// `tandem run` with recovery.mode restart: deaths of several ranks and of keepers, signals, and
 // deaths at random moments. That a job ends as if no rank had died: interruptions_test.cpp.
 #include <fstream>
 #include <random>
@@ -95,16 +95,6 @@ TEST_F(LongRestartJobs, AJobThatWasResumedWithFewerWorkersStartsAgain) {
   expect_same_records("whole", "out", 20);
 }
 
-/// Those of the simulation and of the measurement have other lengths then.
-TEST_F(LongRestartJobs, OperationsAreNotCompared) {
-  const std::string words = job(60, "--decisions --operations");
-  survives(words, {{has_checkpoint(20), "4"}});
-  succeeds("simulate " + words + " --out simulated");
-  expect_same_decisions("simulated", "out");
-  const auto operations = validation::compare(results("simulated"), {results("out")}).operations;
-  EXPECT_EQ(operations.state, validation::Gate::State::not_checked) << operations.detail;
-}
-
 TEST_F(LongRestartJobs, TwoRanksDieAtOnceAndOneWhileTheJobStartsAgain) {
   succeeds("simulate " + job(100) + " --out whole");
   survives(job(100), {{has_checkpoint(20), "1 4"},
@@ -114,19 +104,13 @@ TEST_F(LongRestartJobs, TwoRanksDieAtOnceAndOneWhileTheJobStartsAgain) {
   expect_each_step_once("out");
 }
 
-/// Before the first checkpoint, too, the job starts again.
+/// Before the first checkpoint, too, the job starts again. Other reasons to give up: job_test, Generations.
 TEST_F(LongRestartJobs, ThreeDeathsBeforeTheSameCheckpointEndTheJob) {
   const std::string told = gives_up(job(1000000, "--set evaluate_every=900000"),
                                     {{has_begun(0), "1"}, {has_begun(1), "2"}, {has_begun(2), "3"}});
   for (const char* text : {"starts again from its beginning as generation 1", "as generation 2",
                            "3 launches in a row ended after round 0 and before the next checkpoint"})
     expect_in(text, told);
-}
-
-TEST_F(LongRestartJobs, RestartsAreLimited) {
-  expect_in("does not start again after 1 restart (recovery.restarts)",
-            gives_up(job(1000000, "--set recovery.restarts=1"),
-                     {{has_checkpoint(20), "1"}, {after_begin(1, has_checkpoint(100)), "0"}}));
 }
 
 /// With the records of the killed command's generations out of the way.
@@ -171,7 +155,7 @@ TEST_F(LongRestartJobs, ASimulationRunsAsWithout) {
 /// once, one while the job starts again. With a commit after every round, most deaths fall into one.
 class RandomDeaths : public RestartJobs, public ::testing::WithParamInterface<std::string> {
  protected:
-  static constexpr int moments = 8;
+  static constexpr int moments = 4;
 
   static unsigned random(unsigned below) {
     static std::random_device device;
@@ -191,7 +175,8 @@ class RandomDeaths : public RestartJobs, public ::testing::WithParamInterface<st
   static std::string until(const std::string& condition) {
     return "until " + condition + "; do kill -0 $run 2> /dev/null || break; sleep 0.01; done; ";
   }
-  static std::string deaths(unsigned ranks, bool in_step) {
+  static std::string deaths(bool in_step) {
+    constexpr unsigned ranks = 6;
     const std::string certain =
         in_step ? "committed | tail -n 2 | sed '$d'"
                 : "find out/checkpoints -name 'round_*.pt' -not -newermt '-2 seconds' | sed "
@@ -224,17 +209,15 @@ class RandomDeaths : public RestartJobs, public ::testing::WithParamInterface<st
 TEST_P(RandomDeaths, DoNotChangeTheResult) {
   const std::string& settings = GetParam();
   const bool is_by_rounds = settings.find("asp") == std::string::npos;
-  const bool has_server = settings.find("over") == std::string::npos;
-  const int rounds = 200;
+  const int rounds = 120;
   const std::string words =
       lasting_job(rounds, settings + " --set evaluate_every=1 --set recovery.restarts=100", 20);
   if (is_by_rounds) succeeds("simulate " + words + " --out whole");
-  const bool in_step = is_by_rounds && settings.find("peers") == std::string::npos;
-  const std::string told = survives(words, {}, deaths(has_server ? 6 : 5, in_step));
+  const std::string told = survives(words, {}, deaths(is_by_rounds));
   RecordProperty("restarts", static_cast<int>(restarts("out")));
   RecordProperty("killed_at", line_.shell("cat deaths.txt | wc -l").output);
   RecordProperty("within_a_commit", line_.shell("cat within.txt 2> /dev/null | wc -l").output);
-  EXPECT_GE(restarts("out"), 5U) << "too few deaths for a test: " << told << contents("deaths.txt");
+  EXPECT_GE(restarts("out"), 3U) << "too few deaths for a test: " << told << contents("deaths.txt");
   expect_each_step_once("out");
   expect_each_evaluation_once("out", rounds, 1);
   if (is_by_rounds) expect_same_records("whole", "out", 0);
@@ -247,11 +230,11 @@ TEST_P(RandomDeaths, DoNotChangeTheResult) {
   }
 }
 
-/// The last one has three workers, and a cache node whose second tier is kept: no wrong sample is trained on.
+/// Workers in different rounds; and rounds of three workers, with a cache node whose second tier is kept: no
+/// wrong sample is trained on. Without servers: InterruptedJobs.
 INSTANTIATE_TEST_SUITE_P(
     LongAll, RandomDeaths,
-    ::testing::Values("", "--set sync.algorithm=asp", "--set sync.over=all-reduce --set sync.collective=ring",
-                      "--set sync.algorithm=d-psgd --set sync.over=peers",
+    ::testing::Values("--set sync.algorithm=asp",
                       "--set data.source=storage --set data.cache=lru --set data.cache_capacity=50kB --set "
                       "data.disk_capacity=150kB --set data.keep=true --set placement.cache_nodes=[server] "
                       "--set placement.workers=[node-1,node-2,node-3]"));

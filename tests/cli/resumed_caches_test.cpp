@@ -60,6 +60,9 @@ TEST_P(SwappedSamples, AreTrainedOnOnceInEachEpochOfAResumedSimulation) {
 
 using LongSwappedSamples = SwappedSamples;
 
+/// Of the other policy: that a run is resumed, and that it starts again, are of one kind of state.
+using LongSwappedSamplesOfDeadRanks = SwappedSamples;
+
 TEST_P(LongSwappedSamples, AreTrainedOnOnceInEachEpochOfAResumedRun) { expect_once_when_resumed("run "); }
 
 TEST_P(SwappedSamples, AreNotOnOtherHostsOrOfOtherWorkersWhenAJobIsResumed) {
@@ -72,7 +75,7 @@ TEST_P(SwappedSamples, AreNotOnOtherHostsOrOfOtherWorkersWhenAJobIsResumed) {
 }
 
 /// A worker dies in the middle of the second epoch, and the cache node in that of the third.
-TEST_P(LongSwappedSamples, AreTrainedOnOnceWhereTheJobStartsAgain) {
+TEST_P(LongSwappedSamplesOfDeadRanks, AreTrainedOnOnceWhereTheJobStartsAgain) {
   survives(job(60, stored + "--losses --set evaluate_every=5 --set data.cache=" + GetParam()),
            {{has_checkpoint(20), "1"}, {after_begin(1, has_checkpoint(35)), "5"}});
   EXPECT_EQ(restarts("out"), 2U);
@@ -87,7 +90,8 @@ TEST_P(LongSwappedSamples, AreTrainedOnOnceWhereTheJobStartsAgain) {
 const auto name_of = [](const auto& test) { return test.param; };
 INSTANTIATE_TEST_SUITE_P(Policies, SwappedSamples, ::testing::Values("quiver"), name_of);
 INSTANTIATE_TEST_SUITE_P(LongPolicies, SwappedSamples, ::testing::Values("ods"), name_of);
-INSTANTIATE_TEST_SUITE_P(LongPolicies, LongSwappedSamples, ::testing::Values("quiver", "ods"), name_of);
+INSTANTIATE_TEST_SUITE_P(LongPolicies, LongSwappedSamples, ::testing::Values("quiver"), name_of);
+INSTANTIATE_TEST_SUITE_P(LongPolicies, LongSwappedSamplesOfDeadRanks, ::testing::Values("ods"), name_of);
 
 /// Of the 400 samples, 127 are in memory and 191 on the disk once they were read.
 class KeptCaches : public RestartJobs {
@@ -104,13 +108,12 @@ using LongKeptCaches = KeptCaches;
 
 TEST_F(LongKeptCaches, AJobThatStartsAgainReadsWhatIsLeftOfThem) {
   // Long enough for the last death on a busy machine, too.
-  constexpr int rounds = 140;
+  constexpr int rounds = 110;
   succeeds("simulate " + job(rounds, keeping_) + " --out whole");
   // The process of the cache node, and then that of a worker.
-  const std::string told = survives(job(rounds, keeping_), {{has_checkpoint(30), "5"},
-                                                            {after_begin(1, has_checkpoint(50)), "0"},
-                                                            {after_begin(2, has_checkpoint(60)), "5"}});
-  EXPECT_EQ(restarts("out"), 3U) << told;
+  const std::string told =
+      survives(job(rounds, keeping_), {{has_checkpoint(30), "5"}, {after_begin(1, has_checkpoint(50)), "0"}});
+  EXPECT_EQ(restarts("out"), 2U) << told;
   expect_same_records("whole", "out", 0);
   const auto cache = to_json(results("out").summary).at("cache");
   // A node that is killed soon may not have recorded it.
@@ -122,22 +125,24 @@ TEST_F(LongKeptCaches, AJobThatStartsAgainReadsWhatIsLeftOfThem) {
 }
 
 TEST_F(LongKeptCaches, AResumedJobReadsWhatIsLeftOfThemInBothWorlds) {
+  succeeds("simulate " + experiment(40, keeping_) + " --out whole");
   for (const std::string world : {"simulate ", "run "}) {
     SCOPED_TRACE(world);
-    succeeds(world + experiment(40, keeping_) + " --force --out whole");
     succeeds(world + experiment(20, keeping_) + " --force --out first");
     expect_in("cache nodes begin with what is left of their second tiers (data.keep)",
               succeeds(world + "--resume first --set stop.rounds=40 --force --out second"));
     expect_same_end("whole", "second", 20);
     const Results second = results("second");
     EXPECT_EQ(second.summary.cache.value().kept, on_disk);
-    // What was on the disk need not be read from the store once more.
-    const std::string empty = "--set data.keep=false ";
-    succeeds(world + experiment(20, keeping_ + empty) + " --force --out first_empty");
-    succeeds(world + "--resume first_empty --set stop.rounds=40 --force --out second_empty");
-    EXPECT_GE(cache_sum(results("second_empty").journal, "store").samples -
-                  cache_sum(second.journal, "store").samples,
-              on_disk);
+    if (world == "simulate ") {
+      // What was on the disk need not be read from the store once more.
+      const std::string empty = "--set data.keep=false ";
+      succeeds(world + experiment(20, keeping_ + empty) + " --out first_empty");
+      succeeds(world + "--resume first_empty --set stop.rounds=40 --out second_empty");
+      EXPECT_GE(cache_sum(results("second_empty").journal, "store").samples -
+                    cache_sum(second.journal, "store").samples,
+                on_disk);
+    }
     EXPECT_GT(cache_sum(second.journal, "tier1").samples, 0);
     EXPECT_TRUE(has_files("first"));
     EXPECT_TRUE(has_files("second"));

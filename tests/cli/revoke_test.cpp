@@ -63,35 +63,32 @@ TEST_F(LongRevokedJobs, OfModelledMathematicsContinueFromCommits) {
 }
 
 /// The warning comes at the drawn time, as in the simulation, and the policy commits before the departure: as
-/// late as the notice of 2 s allows if it believes that a commit takes 1 s, otherwise first at once.
+/// late as the notice of 2 s allows, since it believes that a commit takes 1 s. Without a belief it commits
+/// at once: JobSignals, AWarnedRankMayDie.
 TEST_F(LongRevokedJobs, CommitWhenTheirMachinesAreWarned) {
-  for (const bool is_known : {true, false}) {
-    SCOPED_TRACE(is_known);
-    const std::string
-        words = lasting_job(
-                    2 * rounds,
-                    "--force --set checkpoint.policy=on-warning --set checkpoint.at_end=false --decisions") +
-                (is_known ? " --set checkpoint.options.cost_s=1" : ""),
-        all = revoked(words) + " --set 'transience.options.times=30,1e9;1e9' --set transience.notice=20";
-    succeeds("simulate " + words + " --out whole");
-    succeeds("simulate " + all + " --out simulated");
-    succeeds("run " + all + " --out out");
-    expect_same_records("whole", "out", 0);
-    const Results simulated = results("simulated"), measured = results("out");
-    EXPECT_EQ(timed_fates(measured.journal), timed_fates(simulated.journal));
-    for (const Results* one : {&simulated, &measured}) {
-      ASSERT_EQ(one->info.generations.size(), 2U) << one->info.world;
-      const auto& commits = one->journal.commits;
-      ASSERT_GE(commits.size(), 1U) << one->info.world;
-      EXPECT_GE(one->info.generations[1].round, commits[0].round) << one->info.world;
-      // The clocks of real ranks start some milliseconds apart: each when it has left a barrier.
-      EXPECT_GE(commits[0].started, Seconds(3.0 - 2.0 - 0.02)) << one->info.world;
-      if (!is_known) continue;
-      EXPECT_EQ(commits.size(), 1U) << one->info.world;
-      EXPECT_GE(commits[0].started, Seconds(3.0 - 1.7)) << one->info.world << ": too early";
-    }
-    expect_replayed(simulated, measured);
+  const std::string words = lasting_job(
+                        2 * rounds,
+                        "--set checkpoint.policy=on-warning --set checkpoint.at_end=false --decisions "
+                        "--set checkpoint.options.cost_s=1"),
+                    all = revoked(words) +
+                          " --set 'transience.options.times=30,1e9;1e9' --set transience.notice=20";
+  succeeds("simulate " + words + " --out whole");
+  succeeds("simulate " + all + " --out simulated");
+  succeeds("run " + all + " --out out");
+  expect_same_records("whole", "out", 0);
+  const Results simulated = results("simulated"), measured = results("out");
+  EXPECT_EQ(timed_fates(measured.journal), timed_fates(simulated.journal));
+  for (const Results* one : {&simulated, &measured}) {
+    ASSERT_EQ(one->info.generations.size(), 2U) << one->info.world;
+    const auto& commits = one->journal.commits;
+    ASSERT_GE(commits.size(), 1U) << one->info.world;
+    EXPECT_GE(one->info.generations[1].round, commits[0].round) << one->info.world;
+    // The clocks of real ranks start some milliseconds apart: each when it has left a barrier.
+    EXPECT_GE(commits[0].started, Seconds(3.0 - 2.0 - 0.02)) << one->info.world;
+    EXPECT_EQ(commits.size(), 1U) << one->info.world;
+    EXPECT_GE(commits[0].started, Seconds(3.0 - 1.7)) << one->info.world << ": too early";
   }
+  expect_replayed(simulated, measured);
 }
 
 TEST_F(LongRevokedJobs, WithoutKillNoRankIsKilled) {
@@ -175,7 +172,7 @@ TEST_F(LongRevokedJobs, ContinueFromCopiesInMemory) {
   const auto own = line_.shell("cd out/memory/node-1/checkpoints && cksum *.worker_0.state *.pt").output;
   EXPECT_FALSE(own.empty());
   EXPECT_EQ(line_.shell("cd out/memory/node-2/checkpoints && cksum *.worker_0.state *.pt").output, own);
-  succeeds("run --resume out --out longer --set stop.rounds=" + std::to_string(rounds + 20));
+  succeeds("simulate --resume out --out longer --set stop.rounds=" + std::to_string(rounds + 20));
 }
 
 /// A host and its buddy: both copies of a part are lost, and the job starts from its beginning.

@@ -37,7 +37,6 @@ INSTANTIATE_TEST_SUITE_P(Momentum, RunCommits, ::testing::Values("--set optimize
 INSTANTIATE_TEST_SUITE_P(
     LongOthers, RunCommits,
     ::testing::Values("--set optimizer.momentum=0.9 --set checkpoint.mode=background",
-                      "--set workload.math=modelled",
                       "--set workload.math=modelled --set placement.servers=[server,node-4]",
                       "--set optimizer.update_at=workers --set placement.servers=[server,node-4]",
                       "--set sync.algorithm=d-psgd --set sync.over=peers",

@@ -407,8 +407,7 @@ TEST_F(SimulatedRestarts, ImpossibleJobsAreRefused) {
 /// all commits stay.
 TEST_F(LongSimulatedRestarts, AsynchronousJobsLoseNoCommit) {
   const std::string two_servers = " --set placement.servers=[server,node-4]";
-  for (const auto& [servers, keep] :
-       std::vector<std::pair<std::string, int>>{{"", 1}, {two_servers, 1}, {"", 0}, {two_servers, 0}}) {
+  for (const auto& [servers, keep] : std::vector<std::pair<std::string, int>>{{two_servers, 1}, {"", 0}}) {
     SCOPED_TRACE(fmt::format("checkpoint.keep {}{}", keep, servers));
     const std::string words =
         experiment(

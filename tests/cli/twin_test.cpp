@@ -68,15 +68,12 @@ TEST_P(StoppedTwins, StopAtTheSameEvaluation) {
   EXPECT_EQ(operations.state, validation::Gate::State::passed) << operations.detail;
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    LongRoutes, StoppedTwins,
-    ::testing::Values("--set sync.algorithm=bsp", "--set sync.over=all-reduce", "--set sync.overlap=both",
-                      "--set sync.algorithm=d-psgd --set sync.over=peers",
-                      "--set optimizer.update_at=workers",
-                      "--set placement.evaluator=first-worker --set sync.pull=requested",
-                      "--set placement.evaluator=first-worker --set sync.over=all-reduce",
-                      "--set placement.evaluator=first-worker --set "
-                      "sync.algorithm=d-psgd --set sync.over=peers"));
+INSTANTIATE_TEST_SUITE_P(LongRoutes, StoppedTwins,
+                         ::testing::Values("--set sync.algorithm=bsp", "--set sync.over=all-reduce",
+                                           "--set sync.overlap=both",
+                                           "--set placement.evaluator=first-worker --set sync.pull=requested",
+                                           "--set placement.evaluator=first-worker --set "
+                                           "sync.algorithm=d-psgd --set sync.over=peers"));
 
 TEST_F(LongTwins, TimingDrivenJobsStopAtAnAccuracyToo) {
   for (const std::string algorithm :
@@ -136,103 +133,90 @@ std::string normalised(const std::string& settings) {
          settings;
 }
 
-/// Every compression over servers and, where workers can share messages, all-reduces, also while the next
-/// forward pass runs.
-std::vector<std::string> compressed() {
-  std::vector<std::string> all;
-  for (const auto& method : compression::catalog().entries()) {
-    if (method.make.make == nullptr) continue;
-    const std::string words =
-        "--set workload.bucket_bytes=4KiB --set sync.compression=" + method.name + " --set sync.over=";
-    all.push_back(words + "server --set placement.servers=[server,server]");
-    if (method.make.sharing == compression::Sharing::none) continue;
-    for (const char* over : {"all-reduce", "all-reduce --set sync.collective=tree --set sync.overlap=both"})
-      all.push_back(words + over);
-  }
+/// What a row of an algorithm over a route has in addition: each variant of an exchange is in one of them.
+std::string variant_of(const std::string& algorithm, sync::Route route) {
+  static const std::map<std::pair<std::string, sync::Route>, std::string> all = {
+      {{"bsp", sync::Route::all_reduce}, "sync.overlap=none"},
+      {{"slowmo", sync::Route::server}, "sync.overlap=none"},
+      {{"local-sgd", sync::Route::server},
+       "sync.exchange=by-key --set workload.bucket_bytes=100kB --set sync.options.h=2"},
+      {{"fedavg", sync::Route::server}, "sync.exchange=by-key --set sync.options.fraction=0.5"},
+      {{"fedavg", sync::Route::all_reduce}, "sync.options.fraction=0.5"},
+      {{"easgd", sync::Route::server},
+       "sync.compression=lossless --set sync.compress_replies=true --set workload.bucket_bytes=4KiB"}};
+  const auto found = all.find({algorithm, route});
+  return found == all.end() ? "" : " --set " + found->second;
+}
+std::string settings_over(const Catalog<sync::Factory>::Entry& algorithm, sync::Route route) {
+  return settings_for(algorithm) + " --set sync.over=" + to_text(route) + variant_of(algorithm.name, route);
+}
+
+/// Every all-reduce, with a number of workers that is not a power of two, and every compression that workers
+/// can share: of sums, and of gathered messages. Other pairs: `sim_test`, RepeatedCompression.
+std::vector<std::string> all_reduces() {
+  const std::string five = " --set placement.workers=[node-1,node-2,node-3,node-4,node-5]";
+  std::vector<std::string> all = {"--set sync.over=all-reduce --set sync.collective=ring" + five};
+  for (const char* settings :
+       {"pipelined-ring --set sync.compression=bf16", "halving-doubling --set sync.compression=random-k",
+        "binary-blocks --set sync.compression=top-k", "recursive-doubling --set sync.compression=sign",
+        "tree --set sync.compression=qsgd --set sync.overlap=both",
+        "double-tree --set sync.compression=terngrad --set sync.overlap=both",
+        "hierarchical --set sync.compression=power-sgd --set sync.rings=3", "ring --set sync.rings=3"})
+    all.push_back("--set sync.over=all-reduce --set workload.bucket_bytes=4KiB --set sync.collective=" +
+                  (settings + five));
   return all;
 }
 
-/// Servers that compress their replies, too.
-void add_both_ways(std::vector<std::string>& all) {
+/// Every other compression over servers, which shard the model in each way and compress their replies, too.
+std::vector<std::string> over_servers() {
+  std::vector<std::string> all;
   for (const char* settings :
-       {"top-k --set placement.servers=[server,server] --set sync.sharding=round-robin",
-        "top-k --set sync.overlap=both --set sync.pull=requested",
-        "one-bit --set optimizer.update_at=workers",
-        "power-sgd --set sync.algorithm=local-sgd --set sync.options.h=2",
-        "lossless --set sync.algorithm=easgd"})
-    all.push_back(
-        "--set workload.bucket_bytes=4KiB --set sync.compress_replies=true --set sync.compression=" +
-        std::string(settings));
+       {"fp16 --set sync.sharding=even --set placement.servers=[server,server]",
+        "dgc --set placement.servers=[server,server]",
+        // Shards that hold no part of a bucket, or several stretches of one, are compressed alike by both.
+        "power-sgd --set sync.sharding=round-robin --set placement.servers=[server,server,server]",
+        "two-bit --set sync.sharding=balanced --set placement.workers=[node-1,node-2,node-3] --set "
+        "placement.servers=own",
+        "top-k --set sync.compress_replies=true --set sync.sharding=round-robin --set "
+        "placement.servers=[server,server]",
+        "top-k --set sync.compress_replies=true --set sync.overlap=both --set sync.pull=requested",
+        "one-bit --set sync.compress_replies=true --set optimizer.update_at=workers",
+        "power-sgd --set sync.compress_replies=true --set sync.algorithm=local-sgd --set sync.options.h=2"})
+    all.push_back("--set workload.bucket_bytes=4KiB --set sync.compression=" + std::string(settings));
+  all.emplace_back(
+      "--set optimizer.update_at=workers --set placement.servers=co-located --set sync.sharding=split --set "
+      "sync.compression=top-k");
+  all.emplace_back(
+      "--set optimizer.update_at=workers --set placement.servers=[server,server] --set sync.overlap=both "
+      "--set optimizer.kind=adam");
+  return all;
 }
 
 /// Requested pulls, keys, and evaluations by a worker, with several buckets.
 std::vector<std::string> exchanged_in_parts() {
   std::vector<std::string> all;
   for (const char* settings :
-       {"sync.pull=requested --set placement.servers=[server,server]",
-        "sync.pull=requested --set sync.overlap=both", "sync.exchange=by-key",
+       {"sync.pull=requested --set sync.overlap=both",
         "sync.exchange=by-key --set sync.pull=requested --set sync.compression=top-k"
         " --set placement.servers=[server,server]",
-        "sync.exchange=by-key --set sync.algorithm=local-sgd --set sync.options.h=2",
         "sync.exchange=by-key --set optimizer.update_at=workers",
         "placement.evaluator=first-worker --set sync.pull=requested",
         "placement.evaluator=first-worker --set sync.over=all-reduce",
-        "placement.evaluator=first-worker --set sync.algorithm=d-psgd --set sync.over=peers"})
+        "placement.evaluator=first-worker --set sync.algorithm=d-psgd --set sync.over=peers --set "
+        "sync.options.order=step-first --set sync.options.global_every=2"})
     all.push_back("--set workload.bucket_bytes=100kB --set " + std::string(settings));
   return all;
 }
-/// Every algorithm over every supported route, and every all-reduce, with a number of workers that is not a
-/// power of two.
+/// Every algorithm over every supported route, and each variant of an exchange at least once.
 std::vector<std::string> deterministic() {
-  std::vector<std::string> all = {"--set sync.algorithm=bsp --set placement.servers=[server,server]"};
-  for (const std::string& sharding : sharding::catalog().names())
-    all.push_back(
-        "--set placement.workers=[node-1,node-2] --set placement.servers=[server,server] --set "
-        "sync.sharding=" +
-        sharding + (sharding == "split" ? " --set sync.sharding_options.large=1000" : ""));
-  // Shards that hold no part of a bucket, or several stretches of one, are compressed alike by both sides.
-  for (const char* compression : {"top-k", "power-sgd"})
-    all.push_back(
-        "--set sync.sharding=round-robin --set placement.servers=[server,server,server] --set "
-        "sync.compression=" +
-        std::string(compression));
-  for (const char* servers : {"co-located", "own"})
-    all.push_back(
-        "--set sync.sharding=balanced --set placement.workers=[node-1,node-2,node-3] --set "
-        "placement.servers=" +
-        std::string(servers));
+  std::vector<std::string> all;
   for (const auto& algorithm : sync::catalog().entries())
     for (const auto route : algorithm.make.routes)
-      if (!algorithm.make.timing_driven)
-        all.push_back(settings_for(algorithm) + " --set sync.over=" + to_text(route));
-  for (const auto& collective : collectives::catalog().entries())
-    all.push_back("--set sync.over=all-reduce --set sync.collective=" + collective.name +
-                  " --set placement.workers=[node-1,node-2,node-3,node-4,node-5]");
-  for (const char* collective : {"ring", "double-tree", "hierarchical"})
-    all.push_back(std::string("--set sync.over=all-reduce --set sync.rings=3 --set sync.collective=") +
-                  collective + " --set placement.workers=[node-1,node-2,node-3,node-4,node-5]");
-  for (const char* overlap : {"none", "both"})
-    for (const char* over : {"server", "all-reduce"})
-      all.push_back(std::string("--set sync.overlap=") + overlap + " --set sync.over=" + over);
-  for (const std::string& settings : compressed()) all.push_back(settings);
+      if (!algorithm.make.timing_driven) all.push_back(settings_over(algorithm, route));
+  for (const auto& rows : {all_reduces(), over_servers(), exchanged_in_parts()})
+    all.insert(all.end(), rows.begin(), rows.end());
   for (const char* settings :
-       {"", " --set placement.servers=[server,server] --set sync.overlap=both --set optimizer.kind=adam",
-        " --set placement.servers=co-located --set sync.sharding=split --set sync.compression=top-k"})
-    all.push_back("--set optimizer.update_at=workers" + std::string(settings));
-  all.push_back("--set sync.compression=top-k --set sync.algorithm=local-sgd");
-  for (const char* over :
-       {"server --set placement.servers=[server,server]", "server --set sync.exchange=by-key", "all-reduce"})
-    all.push_back("--set sync.algorithm=fedavg --set sync.options.fraction=0.5 --set sync.over=" +
-                  std::string(over));
-  add_both_ways(all);
-  for (const std::string& settings : exchanged_in_parts()) all.push_back(settings);
-  all.push_back(
-      "--set sync.algorithm=d-psgd --set sync.over=peers --set sync.options.order=step-first"
-      " --set sync.options.global_every=2");
-  all.push_back(
-      "--set sync.algorithm=group-average --set sync.over=all-reduce --set sync.options.group_size=4");
-  for (const char* settings :
-       {"d-psgd --set sync.over=peers", "group-average --set sync.over=all-reduce",
+       {"d-psgd --set sync.over=peers",
         "local-sgd --set sync.options.h=2 --set placement.servers=[server,server]",
         "local-sgd --set sync.options.h=2 --set sync.over=all-reduce --set sync.average_statistics=false"})
     all.push_back(normalised(settings));
@@ -241,9 +225,8 @@ std::vector<std::string> deterministic() {
   const std::string racks =
       " --set sync.over=all-reduce --set platform=" + testing::source_folder() +
       "/platforms/two_racks.xml --set placement.workers=[node-1-1,node-2-1,node-1-2,node-2-2,node-1-3]";
-  for (const char* collective : {"ring", "double-tree", "hierarchical", "auto"})
+  for (const char* collective : {"ring", "auto", "hierarchical --set sync.order=rank"})
     all.push_back("--set sync.collective=" + (collective + racks));
-  all.push_back("--set sync.collective=hierarchical --set sync.order=rank" + racks);
   return all;
 }
 /// Those that `./check` plays: one over each route.
@@ -398,7 +381,8 @@ INSTANTIATE_TEST_SUITE_P(LongCompressions, NativeTwinsOfGathers, ::testing::Valu
 TEST_F(LongTwins, CalibrationMeasuresNativeForTheSimulation) {
   const std::string words =
       line_.experiment() +
-      " --set workload.math=modelled --set sync.over=all-reduce --set sync.collective=native ";
+      " --set workload.math=modelled --set sync.over=all-reduce --set sync.collective=native "
+      "--set placement.workers=[node-1,node-2] ";
   const auto guessed = line_.tandem("simulate " + words + "--out guessed");
   ASSERT_EQ(guessed.exit_code, 0) << guessed.output;
   EXPECT_NE(guessed.output.find("library all-reduce timed as the cheapest schedule"), std::string::npos)
@@ -443,19 +427,17 @@ std::vector<std::string> timing_driven() {
   all.emplace_back("--set sync.algorithm=lb-bsp --set optimizer.update_at=workers");
   all.emplace_back("--set sync.algorithm=ssp-cached --set sync.options.staleness=2");
   all.push_back(normalised("ad-psgd --set sync.over=peers"));
-  for (const char* algorithm : {"asp", "ssp", "esync", "k-sync", "easgd-async"})
+  for (const char* algorithm : {"asp", "easgd-async"})
     all.push_back(
         "--set sync.pull=requested --set placement.servers=[server,server] --set "
         "placement.evaluator=first-worker --set sync.algorithm=" +
         std::string(algorithm));
-  for (const char* algorithm :
-       {"lb-bsp", "asp", "ssp --set sync.options.staleness=1", "esync", "esync-published"})
+  for (const char* algorithm : {"lb-bsp", "esync"})
     all.push_back("--set workload.bucket_bytes=100kB --set sync.exchange=by-key --set sync.algorithm=" +
                   std::string(algorithm));
   const std::string cancelling =
       "--set workload.model=synthetic --set workload.synthetic_buckets=8 --set "
       "workload.synthetic_parameters=100000 --set sync.options.cancel=true --set sync.algorithm=";
-  all.push_back(cancelling + "k-sync --set sync.options.k=2");
   all.push_back(cancelling +
                 "k-sync --set sync.options.k=2 --set sync.pull=requested --set "
                 "placement.servers=[server,server]");
@@ -463,8 +445,7 @@ std::vector<std::string> timing_driven() {
   all.push_back(cancelling + "ringmaster --set sync.options.r=2 --set sync.compression=top-k");
   // Native devices compute within the call, so the messages that a worker needs meanwhile have arrived before
   // it waits for them.
-  for (const char* settings :
-       {"esync --set sync.over=server", "esync --set sync.over=all-reduce", "ad-psgd --set sync.over=peers"})
+  for (const char* settings : {"esync --set sync.over=all-reduce", "ad-psgd --set sync.over=peers"})
     all.push_back(std::string("--set run.devices=native --set sync.algorithm=") + settings);
   return all;
 }
@@ -519,18 +500,32 @@ TEST_P(FairTwins, EqualWorkersMakeEqualProgress) {
   }
 }
 
-/// adsp is left out: its workers push at given times.
+/// One of each kind: a server serves whoever pushes next, waits for the slowest, counts pushes, or keeps a
+/// centre. All algorithms: `sim_test`, FairService.
 INSTANTIATE_TEST_SUITE_P(LongWithoutRounds, FairTwins,
-                         ::testing::Values("asp", "ssp", "dssp", "dynsgd", "k-batch-sync", "rennala",
-                                           "ringmaster", "sync-switch", "easgd-async", "dc-asgd",
-                                           "dc-asgd-adaptive", "dc-asgd-mxnet"));
+                         ::testing::Values("asp", "ssp", "k-batch-sync", "easgd-async"));
+
+TEST(TwinsOfTheCatalogue, PlayEveryAllReduceCompressionAndSharding) {
+  const auto is_played = [rows = deterministic()](const std::string& setting) {
+    return std::ranges::any_of(
+        rows, [&](const std::string& row) { return (row + ' ').find(setting + ' ') != std::string::npos; });
+  };
+  for (const auto& name : collectives::catalog().names())
+    EXPECT_TRUE(is_played("sync.collective=" + name)) << name;
+  for (const auto& name : sharding::catalog().names())
+    EXPECT_TRUE(is_played("sync.sharding=" + name)) << name;
+  for (const auto& method : compression::catalog().entries())
+    EXPECT_TRUE(method.make.make == nullptr || is_played("sync.compression=" + method.name)) << method.name;
+}
 
 /// With at least four ranks including the evaluator, unless the algorithm does not allow that many.
 TEST(TwinsOfTheCatalogue, PlayEveryAlgorithmOverEveryRoute) {
   for (const auto& algorithm : sync::catalog().entries()) {
     EXPECT_FALSE(algorithm.make.routes.empty()) << algorithm.name;
     for (const auto route : algorithm.make.routes) {
-      const std::string settings = settings_for(algorithm) + " --set sync.over=" + to_text(route);
+      const std::string settings = algorithm.make.timing_driven
+                                       ? settings_for(algorithm) + " --set sync.over=" + to_text(route)
+                                       : settings_over(algorithm, route);
       const auto played = algorithm.make.timing_driven ? timing_driven() : deterministic();
       EXPECT_EQ(std::ranges::count(played, settings), 1) << settings;
       const bool names_workers = settings.find("placement.workers") != std::string::npos;

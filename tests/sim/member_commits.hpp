@@ -146,14 +146,13 @@ class MemberCommits : public Training {
   }
 };
 
-/// Without servers. `coordinated`: also those that a coordinator leads.
-inline std::vector<std::string> algorithms_of_rounds(bool coordinated) {
+/// Those without servers.
+inline std::vector<std::string> algorithms_of_rounds() {
   std::vector<std::string> names;
   for (const auto& entry : sync::catalog().entries()) {
     const auto has = [&](sync::Route route) { return std::ranges::count(entry.make.routes, route) > 0; };
     const bool averages = has(sync::Route::peers) && !entry.make.timing_driven;
-    if (entry.make.most_workers == 0 && (coordinated || !entry.make.coordinated) &&
-        (has(sync::Route::all_reduce) || averages))
+    if (entry.make.most_workers == 0 && (has(sync::Route::all_reduce) || averages))
       names.push_back(entry.name);
   }
   return names;
@@ -167,11 +166,11 @@ inline std::string named(std::string algorithm) {
 /// An algorithm and a seed.
 using Seeded = std::tuple<std::string, std::uint64_t>;
 
-/// All algorithms without servers with six seeds each, except for these.
+/// All algorithms without servers with two seeds each, except for these.
 inline std::vector<Seeded> all_seeded_but(const std::vector<Seeded>& some) {
   std::vector<Seeded> all;
-  for (const std::string& algorithm : algorithms_of_rounds(true))
-    for (std::uint64_t seed = 1; seed <= 6; ++seed)
+  for (const std::string& algorithm : algorithms_of_rounds())
+    for (std::uint64_t seed = 1; seed <= 2; ++seed)
       if (std::ranges::count(some, Seeded(algorithm, seed)) == 0) all.emplace_back(algorithm, seed);
   return all;
 }

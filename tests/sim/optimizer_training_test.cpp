@@ -157,6 +157,7 @@ TEST_P(EveryAlgorithmSteps, ByAdamW) {
   experiment.sync.algorithm = GetParam();
   experiment.sync.over = factory.routes.front();
   if (GetParam() == "diloco") experiment.sync.options = {{"h", std::int64_t{5}}};
+  if (GetParam() == "adsp") experiment.sync.options = {{"period_s", 0.5}};
   experiment.optimizer.kind = OptimizerKind::adamw;
   experiment.optimizer.momentum = 0.0;
   experiment.optimizer.learning_rate = 1e-3;

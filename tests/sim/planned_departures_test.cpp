@@ -110,21 +110,28 @@ std::string name_of_plan(const ::testing::TestParamInfo<PlanOfJob>& test) {
   std::ranges::replace(name, '-', '_');
   return name;
 }
-/// In every check, each policy but the last has one of these ways; `is_long`: the other ways of all policies.
+/// In every check, each policy but the last has one of these ways; `is_long`: each has four, with all pairs
+/// of a route, a number of batches and a notice.
 std::vector<PlanOfJob> plans(bool is_long) {
   const std::vector<std::tuple<sync::Route, int, double>> each_once = {{sync::Route::server, 2, 3.0},
                                                                        {sync::Route::all_reduce, 0, 0.0},
                                                                        {sync::Route::server, 0, 0.0},
                                                                        {sync::Route::all_reduce, 2, 3.0}};
+  const std::vector<std::tuple<sync::Route, int, double>> of_pairs = {{sync::Route::server, 0, 0.0},
+                                                                      {sync::Route::server, 2, 3.0},
+                                                                      {sync::Route::all_reduce, 0, 3.0},
+                                                                      {sync::Route::all_reduce, 2, 0.0}};
   std::vector<PlanOfJob> all;
-  for (std::size_t policy = 0; policy < policies().size(); ++policy)
-    for (const sync::Route over : {sync::Route::server, sync::Route::all_reduce})
-      for (const int prefetch : {0, 2})
-        for (const double notice_s : {0.0, 3.0}) {
-          const bool is_first =
-              policy < each_once.size() && each_once[policy] == std::tuple(over, prefetch, notice_s);
-          if (is_first != is_long) all.emplace_back(policies()[policy], over, prefetch, notice_s);
-        }
+  for (std::size_t policy = 0; policy < policies().size(); ++policy) {
+    const auto add = [&](const std::tuple<sync::Route, int, double>& way) {
+      all.emplace_back(policies()[policy], std::get<0>(way), std::get<1>(way), std::get<2>(way));
+    };
+    const bool is_checked = policy < each_once.size();
+    if (!is_long && is_checked) add(each_once[policy]);
+    if (!is_long) continue;
+    for (const auto& way : of_pairs)
+      if (!is_checked || way != each_once[policy]) add(way);
+  }
   return all;
 }
 INSTANTIATE_TEST_SUITE_P(Some, ModelsOfPlans, ::testing::ValuesIn(plans(false)), name_of_plan);

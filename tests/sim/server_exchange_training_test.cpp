@@ -131,8 +131,8 @@ TEST_F(ServerExchanges, AnAsynchronousServerAnswersEachKeyAtOnce) {
   Experiment experiment = by_sizes(2);
   experiment.sync.algorithm = "asp";
   experiment.sync.exchange = ExchangeUnit::by_key;
-  EXPECT_NEAR(step_s(train(experiment)),
-              buckets * (2 * (latency_s + bucket_s) + note_s + update_s) + note_s, tolerance_s);
+  EXPECT_NEAR(step_s(train(experiment)), buckets * (2 * (latency_s + bucket_s) + note_s + update_s) + note_s,
+              tolerance_s);
 }
 
 /// A server whose host states its costs pays them for each key.
@@ -271,7 +271,10 @@ TEST_P(SameModels, AsRequested) {
   expect_same_models(experiment, requested);
 }
 
-TEST_P(SameModels, AsRequestedByKey) {
+/// Both at once.
+class SameModelsInBothWays : public SameModels {};
+
+TEST_P(SameModelsInBothWays, AsRequestedByKey) {
   Experiment experiment = small_experiment(3);
   GetParam().make(experiment);
   Experiment both = experiment;
@@ -289,20 +292,28 @@ const auto of_algorithm = [](const std::string& name) {
 
 std::string name_of_change(const ::testing::TestParamInfo<Change>& instance) { return instance.param.name; }
 
-INSTANTIATE_TEST_SUITE_P(Ways, SameModels,
-                         ::testing::Values(Change{"AdamOnThreeShards",
-                                                  [](Experiment& e) {
-                                                    e.optimizer.kind = OptimizerKind::adam;
-                                                    e.optimizer.momentum = 0.0;
-                                                    e.optimizer.learning_rate = 1e-3;
-                                                    e.optimizer.schedule = RateDecay::step;
-                                                    e.optimizer.step_every = 2;
-                                                    e.placement.servers = {"host-0", "host-5", "host-6"};
-                                                  }}),
-                         name_of_change);
+const Change adam_on_three_shards{"AdamOnThreeShards", [](Experiment& e) {
+                                    e.optimizer.kind = OptimizerKind::adam;
+                                    e.optimizer.momentum = 0.0;
+                                    e.optimizer.learning_rate = 1e-3;
+                                    e.optimizer.schedule = RateDecay::step;
+                                    e.optimizer.step_every = 2;
+                                    e.placement.servers = {"host-0", "host-5", "host-6"};
+                                  }};
+INSTANTIATE_TEST_SUITE_P(Ways, SameModels, ::testing::Values(adam_on_three_shards), name_of_change);
+INSTANTIATE_TEST_SUITE_P(Ways, SameModelsInBothWays, ::testing::Values(adam_on_three_shards), name_of_change);
 
+INSTANTIATE_TEST_SUITE_P(LongWays, SameModels,
+                         ::testing::Values(Change{"Momentum", [](Experiment&) {}},
+                                           Change{"UpdatesAtWorkers",
+                                                  [](Experiment& e) {
+                                                    e.optimizer.update_at = UpdateSide::workers;
+                                                    e.placement.servers = {"host-0", "host-5"};
+                                                  }},
+                                           Change{"Slowmo", of_algorithm("slowmo")}),
+                         name_of_change);
 INSTANTIATE_TEST_SUITE_P(
-    LongWays, SameModels,
+    LongWays, SameModelsInBothWays,
     ::testing::Values(Change{"Momentum", [](Experiment&) {}},
                       Change{"AdamWithDecayedWeights",
                              [](Experiment& e) {

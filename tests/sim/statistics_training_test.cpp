@@ -146,14 +146,11 @@ const Route steps_of_workers{
 const Route all_reduce{"AllReduce", sync::Route::all_reduce, {}};
 
 std::string name_of_test(const ::testing::TestParamInfo<Route>& instance) { return instance.param.name; }
-INSTANTIATE_TEST_SUITE_P(LongOver, Statistics,
-                         ::testing::Values(one_server, three_shards, steps_of_workers, all_reduce),
-                         name_of_test);
+INSTANTIATE_TEST_SUITE_P(LongOver, Statistics, ::testing::Values(three_shards, all_reduce), name_of_test);
 INSTANTIATE_TEST_SUITE_P(Over, ModelledStatistics,
                          ::testing::Values(three_shards, steps_of_workers, all_reduce), name_of_test);
 INSTANTIATE_TEST_SUITE_P(LongOver, ModelledStatistics, ::testing::Values(one_server), name_of_test);
-INSTANTIATE_TEST_SUITE_P(LongOver, LongStatistics,
-                         ::testing::Values(one_server, three_shards, steps_of_workers, all_reduce),
+INSTANTIATE_TEST_SUITE_P(LongOver, LongStatistics, ::testing::Values(one_server, steps_of_workers),
                          name_of_test);
 
 }  // namespace TANDEM_FILE

@@ -24,6 +24,7 @@ class SuiteRuns : public ::testing::Test {
     const std::string experiment = fs::path(line_.experiment()).filename().string();
     line_.write("suite.yaml", "experiments: " + experiment +
                                   "\nset:\n  workload.math: modelled\n  stop.rounds: 6\n  warmup_steps: 1\n"
+                                  "  placement.workers: '[node-1, node-2]'\n"
                                   "grid:\n  workload.batch: [4, 8]\n"
                                   "calibration:\n  workload.batch: [4]\ntolerance: 1000\n");
   }

@@ -160,6 +160,11 @@ TEST(Parity, IsNotCheckedForTimingDrivenPoliciesOrWithoutRecords) {
   EXPECT_EQ(operations_parity(variant.simulated, variant.measured).state, State::not_checked);
   EXPECT_THAT(decisions_parity(variant.simulated, variant.measured).detail, HasSubstr("order of arrival"));
   variant = synthetic_variant({});
+  variant.measured[0].info.generations.resize(2);
+  const auto again = operations_parity(variant.simulated, variant.measured);
+  EXPECT_EQ(again.state, State::not_checked);
+  EXPECT_THAT(again.detail, HasSubstr("started again after a rank had died"));
+  variant = synthetic_variant({});
   variant.measured[0].journal.operations.clear();
   EXPECT_THAT(operations_parity(variant.simulated, variant.measured).detail,
               HasSubstr("not recorded in both"));

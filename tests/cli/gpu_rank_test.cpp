@@ -181,7 +181,7 @@ TEST_P(TimingDriven, LearnsAndReplays) {
 
 INSTANTIATE_TEST_SUITE_P(LongCudaOnHost, TimingDriven,
                          ::testing::Values(Case{"Asp", "--set sync.algorithm=asp"},
-                                           Case{"DcAsgdAdaptive", "--set sync.algorithm=dc-asgd-adaptive"},
+
                                            Case{"AdPsgd",
                                                 "--set sync.algorithm=ad-psgd --set sync.over=peers"}),
                          [](const auto& instance) { return instance.param.name; });
@@ -455,8 +455,8 @@ TEST_F(LongGpuRanks, AreCalibratedByKindAndSimulatedAsMeasured) {
 TEST_F(LongGpuRanks, AreCalibratedWithTheProcessorOfTheirPlatform) {
   const auto calibrated = line_.shell(
       "\"$TANDEM\" calibrate " + line_.experiment("run: {devices: native}\n") +
-      " --set placement.workers=[node-1] --set placement.servers=[node-3] --set platform=" +
-      platform(false) + " --out profile.json --print-command | sed 's#/tandem-rank#&-cuda-on-host#' | sh");
+      " --set placement.workers=[node-1] --set placement.servers=[node-3] --set platform=" + platform(false) +
+      " --out profile.json --print-command | sed 's#/tandem-rank#&-cuda-on-host#' | sh");
   ASSERT_EQ(calibrated.exit_code, 0) << calibrated.output;
   const Profile profile = load_profile((line_.folder() / "profile.json").string());
   const auto* const processor = profile.host_entry("server", "processor");

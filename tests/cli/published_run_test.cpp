@@ -110,7 +110,7 @@ TEST_P(PublishedRuns, GiveTheModelOfTheRun) {
 INSTANTIATE_TEST_SUITE_P(
     LongKinds, PublishedRuns,
     ::testing::Values(Case{"asp", sync::Route::server}, Case{"dc-asgd-adaptive", sync::Route::server},
-                      Case{"k-sync", sync::Route::server}, Case{"k-sync", sync::Route::server, true},
+                      Case{"k-sync", sync::Route::server, true},
                       Case{"k-sync", sync::Route::server, true, true}, Case{"esync", sync::Route::server},
                       Case{"easgd-async", sync::Route::server}, Case{"fedavg", sync::Route::server},
                       Case{"ssp-cached", sync::Route::server}, Case{"bsp", sync::Route::all_reduce},

@@ -90,10 +90,16 @@ TEST_F(LongTwins, TimingDrivenJobsStopAtAnAccuracyToo) {
   }
 }
 
-class DeterministicTwins : public Twins {};
+class DeterministicTwins : public Twins {
+ protected:
+  void expect_twins(const std::string& settings);
+};
 
-TEST_P(DeterministicTwins, SameOperationsDecisionsLossesAndAccuracies) {
-  play(GetParam(), Start::once_for_many_tests);
+TEST_P(DeterministicTwins, SameOperationsDecisionsLossesAndAccuracies) { expect_twins(GetParam()); }
+
+void DeterministicTwins::expect_twins(const std::string& settings) {
+  play(settings, Start::once_for_many_tests);
+  if (HasFatalFailure()) return;
   const auto comparison = validation::compare(simulated_, {measured_});
   using State = validation::Gate::State;
   EXPECT_EQ(comparison.operations.state, State::passed) << comparison.operations.detail;
@@ -242,8 +248,16 @@ std::vector<std::string> without(std::vector<std::string> all, const std::vector
 }
 
 INSTANTIATE_TEST_SUITE_P(Few, DeterministicTwins, ::testing::ValuesIn(few_deterministic));
-INSTANTIATE_TEST_SUITE_P(LongAll, DeterministicTwins,
-                         ::testing::ValuesIn(without(deterministic(), few_deterministic)));
+using LongDeterministicTwins = DeterministicTwins;
+
+/// In one test: ranks are started once for all rows of as many ranks.
+TEST_F(LongDeterministicTwins, SameOperationsDecisionsLossesAndAccuracies) {
+  for (const std::string& settings : without(deterministic(), few_deterministic)) {
+    SCOPED_TRACE(settings);
+    remove_results();
+    expect_twins(settings);
+  }
+}
 
 class TensorTwins : public Twins {};
 
@@ -401,10 +415,16 @@ TEST_F(LongTwins, CalibrationMeasuresNativeForTheSimulation) {
       << unused.output;
 }
 
-class TimingTwins : public Twins {};
+class TimingTwins : public Twins {
+ protected:
+  void expect_replay(const std::string& settings);
+};
 
-TEST_P(TimingTwins, ReplayedEventsGiveTheRecordedDecisions) {
-  play(GetParam() + " --set workload.math=modelled", Start::once_for_many_tests);
+TEST_P(TimingTwins, ReplayedEventsGiveTheRecordedDecisions) { expect_replay(GetParam()); }
+
+void TimingTwins::expect_replay(const std::string& settings) {
+  play(settings + " --set workload.math=modelled", Start::once_for_many_tests);
+  if (HasFatalFailure()) return;
   const auto comparison = validation::compare(simulated_, {measured_});
   expect_all_replayed(comparison);
   for (const Results* results : {&simulated_, &measured_}) {
@@ -413,7 +433,7 @@ TEST_P(TimingTwins, ReplayedEventsGiveTheRecordedDecisions) {
     EXPECT_EQ(summary.staleness.has_value(), over == sync::Route::server);
     EXPECT_EQ(summary.pending_samples.has_value(), over != sync::Route::peers);
     EXPECT_EQ(summary.exchange_shares.has_value(), over != sync::Route::peers);
-    EXPECT_EQ(cancelled_steps(results->journal) > 0, GetParam().find("cancel=true") != std::string::npos);
+    EXPECT_EQ(cancelled_steps(results->journal) > 0, settings.find("cancel=true") != std::string::npos);
   }
 }
 
@@ -451,8 +471,15 @@ std::vector<std::string> timing_driven() {
 }
 const std::vector<std::string> few_timing_driven = {"--set sync.algorithm=asp --set sync.over=server"};
 INSTANTIATE_TEST_SUITE_P(Few, TimingTwins, ::testing::ValuesIn(few_timing_driven));
-INSTANTIATE_TEST_SUITE_P(LongAll, TimingTwins,
-                         ::testing::ValuesIn(without(timing_driven(), few_timing_driven)));
+using LongTimingTwins = TimingTwins;
+
+TEST_F(LongTimingTwins, ReplayedEventsGiveTheRecordedDecisions) {
+  for (const std::string& settings : without(timing_driven(), few_timing_driven)) {
+    SCOPED_TRACE(settings);
+    remove_results();
+    expect_replay(settings);
+  }
+}
 
 /// A server that needs three times as long for the pushes of its six equal workers as a worker for a step.
 class FairTwins : public Twins {

@@ -53,7 +53,7 @@ TEST_F(LongRevokedJobs, EndLikeTheUninterruptedJobAndAsInTheSimulation) {
 /// at once: JobSignals, AWarnedRankMayDie.
 TEST_F(LongRevokedJobs, CommitWhenTheirMachinesAreWarned) {
   const std::string words = lasting_job(
-                        2 * rounds,
+                        130,
                         "--set checkpoint.policy=on-warning --set checkpoint.at_end=false --decisions "
                         "--set checkpoint.options.cost_s=1"),
                     all = revoked(words) +

@@ -191,26 +191,7 @@ TEST_F(LongFewerOnMachines, TheDiskOfAServerSurvivesTheMachinesOfWorkers) {
 }
 
 #ifdef TANDEM_TESTS_RUN
-class LongRevokedFewerInMemory : public RevokedFewer {
- protected:
-  static constexpr int many = rounds + 20;
-  /// The first machine departs after 2 s. On a busy machine, few rounds have ended by then. Pairs that are
-  /// lost: RevokedJobs, LoseCommitsWithBothMachinesOfAPair.
-  void expect_alike_in_memory(const std::string& settings, const std::vector<Slots>& expected) const {
-    expect_alike(" " + in_memory + settings, expected,
-                 "--set checkpoint.policy=fixed --set checkpoint.options.interval=10 --set checkpoint.keep=0",
-                 many);
-  }
-};
-
-TEST_F(LongRevokedFewerInMemory, GrowAsInTheSimulation) {
-  expect_alike_in_memory(
-      "--set recovery.policy=restart --set recovery.least=2 --set transience.start=1.2 --set "
-      "transience.detect=0.1 " +
-          departs({{0, 2.0}}),
-      {{0, 1, 2, 3}, {1, 2, 3}, {0, 1, 2, 3}});
-}
-
+/// In real runs, memories of machines that depart: RevokedJobs.
 /// The machine of a rank that dies is still there, with its disk or memory, but has no rank any more.
 TEST_F(LongFewerOnMachines, ADeathLosesNoPartOfACommit) {
   for (const std::string to : {"buddy", "local"}) {

@@ -308,7 +308,6 @@ TEST_F(FewerWorkers, BelowTheLeastTheJobGivesUp) {
 }
 
 #ifdef TANDEM_TESTS_RUN
-/// Growth: RevokedFewerInMemory.
 using LongRevokedFewer = RevokedFewer;
 
 TEST_F(LongRevokedFewer, ShrinkAsInTheSimulation) {
@@ -319,6 +318,14 @@ TEST_F(LongRevokedFewer, ShrinkAsInTheSimulation) {
 TEST_F(LongRevokedFewer, ScaleRateAndBatchAsInTheSimulation) {
   expect_alike(" --set recovery.policy=shrink --set transience.detect=0.1 " + departs({{1, 1.0}}),
                {{0, 1, 2, 3}, {0, 2, 3}}, "--set recovery.scale_rate=linear --set recovery.batch=global");
+}
+
+TEST_F(LongRevokedFewer, GrowAsInTheSimulation) {
+  expect_alike(
+      " --set recovery.policy=restart --set recovery.least=2 --set transience.start=1.2 "
+      "--set transience.detect=0.1 " +
+          departs({{0, 1.0}}),
+      {{0, 1, 2, 3}, {1, 2, 3}, {0, 1, 2, 3}});
 }
 
 /// No machine departs as it is drawn: a rank dies.

@@ -115,11 +115,11 @@ std::vector<Job> algorithms(bool timing_driven, const std::string& more) {
   }
   if (timing_driven) {
     jobs.push_back(row("ssp_on_copies", "--set sync.algorithm=ssp-cached --set sync.options.staleness=2", {},
-                       {evaluation, commit()}));
+                       {commit()}));
     jobs.push_back(row("k_sync_in_one_order",
                        two_servers + "--set sync.algorithm=k-sync --set sync.options.k=2 --set "
                                      "sync.decides=first-server",
-                       {}, {evaluation, commit()}));
+                       {}, {commit()}));
     return jobs;
   }
   const std::string half = "--set sync.algorithm=fedavg --set sync.options.fraction=0.5 " + more;
@@ -134,28 +134,23 @@ std::vector<Job> algorithms(bool timing_driven, const std::string& more) {
 std::vector<Job> jobs_of_exchanges() {
   return {
       row("overlap_over_two_servers", two_servers + momentum + "--set sync.overlap=both", {}, {commit()}),
-      row("overlap_over_all_reduce", all_reduce + momentum + "--set sync.overlap=both", {}, {commit()}),
       row("overlap_of_means", two_servers + adam + at_workers + "--set sync.overlap=both", {},
           {evaluation, commit()}),
       row("keys", two_servers + adam + "--set sync.exchange=by-key --set workload.bucket_bytes=100kB", {},
           {commit()}),
       row("keys_of_slowmo", momentum + slowmo + "--set sync.exchange=by-key", {}, {evaluation}),
-      row("slowmo_over_two_servers", two_servers + momentum + slowmo, {}, {evaluation}),
       row("adam_of_diloco", all_reduce + adam + "--set sync.algorithm=diloco --set sync.options.h=3", {},
           {evaluation}),
       row("post_local_sgd_that_switches_later",
           adam + "--set sync.algorithm=post-local-sgd --set sync.options.switch_round=6", {}, {evaluation}),
       row("power_sgd", two_servers + momentum + "--set sync.compression=power-sgd", {}, {commit()}),
-      row("top_k", all_reduce + momentum + "--set sync.compression=top-k", {}, {commit()}),
       row("random_k", all_reduce + momentum + "--set sync.compression=random-k", {}, {evaluation}),
       row("qsgd", two_servers + momentum + "--set sync.compression=qsgd", {}, {evaluation}),
       row("shuffled", all_reduce + momentum + short_epochs + "--set data.sampling=shuffled", {},
           {evaluation}),
-      row("importance", two_servers + momentum + importance, {}, {evaluation}),
-      row("late_importance", momentum + importance + "--set data.sampling_options.lag=1", {}, {evaluation}),
+      row("late_importance", two_servers + momentum + importance + "--set data.sampling_options.lag=1", {},
+          {evaluation}),
       row("statistics_over_a_server", mobilenet + momentum, {}, {evaluation}),
-      row("own_statistics_at_workers",
-          mobilenet + momentum + at_workers + "--set sync.average_statistics=false", {}, {evaluation}),
       // With one worker, the result does not depend on time.
       row("delay_compensation_of_one_worker",
           "--set sync.algorithm=dc-asgd-mxnet --set placement.workers=[node-1] --set "
@@ -230,7 +225,7 @@ std::vector<Job> jobs_by_timing() {
       row("requested_pulls_of_ssp", two_servers + "--set sync.algorithm=ssp --set sync.pull=requested", {},
           {evaluation}),
       row("asp_in_background", two_servers + "--set sync.algorithm=asp", {}, {commit(in_background)}),
-      row("asp", "--set sync.algorithm=asp", {}, {evaluation, run, death_in_place_of("4")}),
+      row("asp", "--set sync.algorithm=asp", {}, {evaluation, death_in_place_of("4")}),
       // Rank 4 is the coordinator.
       row("esync_without_servers", all_reduce + "--set sync.algorithm=esync", {}, {death_in_place_of("4")}),
       row("esync", "--set sync.algorithm=esync", {}, {run}),

@@ -105,7 +105,7 @@ TEST_P(PeerDepartureJobs, EndWithTheModelOfAJobWithout) {
 }
 
 INSTANTIATE_TEST_SUITE_P(LongPartition, PeerDepartureJobs, ::testing::Values("partition"));
-INSTANTIATE_TEST_SUITE_P(LongOthers, PeerDepartureJobs, ::testing::Values("ring", "directory"));
+INSTANTIATE_TEST_SUITE_P(LongOthers, PeerDepartureJobs, ::testing::Values("directory"));
 
 /// The same, where each knows what the other one keeps, in both worlds.
 class PlannedDepartureJobs : public DepartureJobs {
@@ -166,7 +166,7 @@ TEST_P(StoreDepartureJobs, EndWithTheModelOfAJobWithout) {
   expect_same_model("without", "with");
 }
 
-INSTANTIATE_TEST_SUITE_P(LongAll, StoreDepartureJobs, ::testing::Values("", "--set transience.notice=10"));
+INSTANTIATE_TEST_SUITE_P(LongAll, StoreDepartureJobs, ::testing::Values(""));
 
 class SingleDepartureJobs : public StoreDepartureJobs {};
 using LongSingleDepartureJobs = SingleDepartureJobs;
@@ -192,7 +192,7 @@ TEST_P(LongSingleDepartureJobs, OfTheShippedExperimentHaveDepartures) {
 
 INSTANTIATE_TEST_SUITE_P(Simulated, SingleDepartureJobs, ::testing::Values("simulate"));
 INSTANTIATE_TEST_SUITE_P(LongMeasured, SingleDepartureJobs, ::testing::Values("run"));
-INSTANTIATE_TEST_SUITE_P(LongWorlds, LongSingleDepartureJobs, ::testing::Values("simulate", "run"));
+INSTANTIATE_TEST_SUITE_P(LongMeasured, LongSingleDepartureJobs, ::testing::Values("run"));
 
 }  // namespace TANDEM_FILE
 }  // namespace tandem::testing

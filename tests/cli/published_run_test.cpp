@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -10,7 +11,6 @@
 #include "tests/cli/command.hpp"
 #include "tests/cli/rank_world.hpp"
 #include "tests/support/fair_service.hpp"
-#include "tests/support/names.hpp"
 #include "tests/support/paths.hpp"
 #include "tests/support/published_rules.hpp"
 #include "workloads/experiment/resolved_experiment.hpp"
@@ -35,7 +35,7 @@ void PrintTo(const Case& value, std::ostream* out) {
        << (value.in_one_order ? " in one order" : "");
 }
 
-class PublishedRuns : public ::testing::TestWithParam<Case> {
+class LongPublishedRuns : public ::testing::Test {
  protected:
   /// Runs the job on four emulated boards of different speeds, and returns what its result directory has.
   FinishedJob play(const PublishedRule& published, const Case& one) {
@@ -94,31 +94,27 @@ class PublishedRuns : public ::testing::TestWithParam<Case> {
   std::shared_ptr<const Dataset> dataset_;
 };
 
-TEST_P(PublishedRuns, GiveTheModelOfTheRun) {
-  auto rules = published_rules();
-  const auto published = std::ranges::find(rules, GetParam().algorithm, &PublishedRule::algorithm);
-  ASSERT_NE(published, rules.end());
-  if (GetParam().cancels) published->options["cancel"] = true;
-  const FinishedJob job = play(*published, GetParam());
-  expect_published(job, *published);
-  if (GetParam().in_one_order) expect_common_decisions(job);
-  EXPECT_EQ(cancelled_steps(job.journal) > 0, GetParam().cancels);
+/// Of each kind: on arrival, of the first gradients, of local steps, sums without a server, and pairs. In one
+/// test: ranks are started once for all jobs of as many ranks.
+TEST_F(LongPublishedRuns, GiveTheModelsOfTheRuns) {
+  for (const Case& one : {Case{"asp", sync::Route::server}, Case{"dc-asgd-adaptive", sync::Route::server},
+                          Case{"k-sync", sync::Route::server, true},
+                          Case{"k-sync", sync::Route::server, true, true}, Case{"esync", sync::Route::server},
+                          Case{"easgd-async", sync::Route::server}, Case{"fedavg", sync::Route::server},
+                          Case{"ssp-cached", sync::Route::server}, Case{"bsp", sync::Route::all_reduce},
+                          Case{"slowmo", sync::Route::all_reduce}, Case{"ad-psgd", sync::Route::peers}}) {
+    SCOPED_TRACE(::testing::PrintToString(one));
+    std::filesystem::remove_all(line_.folder() / "measured");
+    auto rules = published_rules();
+    const auto published = std::ranges::find(rules, one.algorithm, &PublishedRule::algorithm);
+    ASSERT_NE(published, rules.end());
+    if (one.cancels) published->options["cancel"] = true;
+    const FinishedJob job = play(*published, one);
+    expect_published(job, *published);
+    if (one.in_one_order) expect_common_decisions(job);
+    EXPECT_EQ(cancelled_steps(job.journal) > 0, one.cancels);
+  }
 }
-
-/// Of each kind: on arrival, of the first gradients, of local steps, sums without a server, and pairs.
-INSTANTIATE_TEST_SUITE_P(
-    LongKinds, PublishedRuns,
-    ::testing::Values(Case{"asp", sync::Route::server}, Case{"dc-asgd-adaptive", sync::Route::server},
-                      Case{"k-sync", sync::Route::server}, Case{"k-sync", sync::Route::server, true},
-                      Case{"k-sync", sync::Route::server, true, true}, Case{"esync", sync::Route::server},
-                      Case{"easgd-async", sync::Route::server}, Case{"fedavg", sync::Route::server},
-                      Case{"ssp-cached", sync::Route::server}, Case{"bsp", sync::Route::all_reduce},
-                      Case{"slowmo", sync::Route::all_reduce}, Case{"ad-psgd", sync::Route::peers}),
-    [](const auto& instance) {
-      const Case& one = instance.param;
-      return letters_of(one.algorithm) + "Over" + letters_of(to_text(one.over)) +
-             (one.cancels ? "WithCancel" : "") + (one.in_one_order ? "InOneOrder" : "");
-    });
 
 }  // namespace TANDEM_FILE
 }  // namespace tandem::testing

@@ -1,5 +1,6 @@
-// `tandem run` with recovery.mode restart: deaths of several ranks and of keepers, signals, and
-// deaths at random moments. That a job ends as if no rank had died: interruptions_test.cpp.
+// `tandem run` with recovery.mode restart: deaths of keepers, signals, and deaths of one and of several ranks
+// at random moments. When a job gives up: job_test, Generations. That a job ends as if no rank had died:
+// interruptions_test.cpp.
 #include <fstream>
 #include <random>
 
@@ -57,23 +58,7 @@ TEST_F(RestartJobs, LocalCommitsOnSeveralMachinesAreRefused) {
     refuses("run " + words + where, "checkpoint.to: expected directory on several machines");
 }
 
-/// What was recorded before the deaths, after them and again is what the job did. Ranks: a worker, the
-/// server.
-TEST_F(LongRestartJobs, AsynchronousJobsLoseNoSample) {
-  const std::string words = job(400, "--set sync.algorithm=asp --decisions");
-  survives(words, {{has_checkpoint(40), "3"}, {after_begin(1, has_checkpoint(80)), "4"}});
-  EXPECT_EQ(restarts("out"), 2U);
-  expect_each_step_once("out");
-  expect_each_evaluation_once("out", 400);
-  const Results all = results("out");
-  std::int64_t samples = 0, applied = 0;
-  for (const auto& step : all.journal.steps) samples += step.samples;
-  for (const auto& row : all.journal.staleness) applied += row.samples;
-  EXPECT_EQ(all.summary.samples, samples);
-  EXPECT_EQ(applied, samples);
-  expect_replayed(all, all);
-}
-
+/// Nor any sample: RandomDeaths.
 /// Also when servers commit more often than workers write what they have recorded.
 TEST_F(LongRestartJobs, AsynchronousJobsLoseNoCommit) {
   survives(job(300,
@@ -93,24 +78,6 @@ TEST_F(LongRestartJobs, AJobThatWasResumedWithFewerWorkersStartsAgain) {
   survives(on, {{has_checkpoint(40), "1"}});
   EXPECT_EQ(restarts("out"), 1U);
   expect_same_records("whole", "out", 20);
-}
-
-TEST_F(LongRestartJobs, TwoRanksDieAtOnceAndOneWhileTheJobStartsAgain) {
-  succeeds("simulate " + job(100) + " --out whole");
-  survives(job(100), {{has_checkpoint(20), "1 4"},
-                      {"grep -q 'as generation 1' told.txt && [ -n \"$(rank 2)\" ]", "2"}});
-  EXPECT_EQ(restarts("out"), 2U);
-  expect_same_records("whole", "out", 0);
-  expect_each_step_once("out");
-}
-
-/// Before the first checkpoint, too, the job starts again. Other reasons to give up: job_test, Generations.
-TEST_F(LongRestartJobs, ThreeDeathsBeforeTheSameCheckpointEndTheJob) {
-  const std::string told = gives_up(job(1000000, "--set evaluate_every=900000"),
-                                    {{has_begun(0), "1"}, {has_begun(1), "2"}, {has_begun(2), "3"}});
-  for (const char* text : {"starts again from its beginning as generation 1", "as generation 2",
-                           "3 launches in a row ended after round 0 and before the next checkpoint"})
-    expect_in(text, told);
 }
 
 /// With the records of the killed command's generations out of the way.
@@ -204,6 +171,15 @@ class RandomDeaths : public RestartJobs, public ::testing::WithParamInterface<st
       noted.push_back(death);
     return noted;
   }
+  /// What was recorded before the deaths, after them and again is what the asynchronous job did.
+  static void expect_no_lost_sample(const Results& all) {
+    std::int64_t samples = 0, applied = 0;
+    for (const auto& step : all.journal.steps) samples += step.samples;
+    for (const auto& row : all.journal.staleness) applied += row.samples;
+    EXPECT_EQ(all.summary.samples, samples);
+    EXPECT_EQ(applied, samples);
+    expect_replayed(all, all);
+  }
 };
 
 TEST_P(RandomDeaths, DoNotChangeTheResult) {
@@ -211,7 +187,7 @@ TEST_P(RandomDeaths, DoNotChangeTheResult) {
   const bool is_by_rounds = settings.find("asp") == std::string::npos;
   const int rounds = 120;
   const std::string words =
-      lasting_job(rounds, settings + " --set evaluate_every=1 --set recovery.restarts=100", 20);
+      lasting_job(rounds, settings + " --decisions --set evaluate_every=1 --set recovery.restarts=100", 20);
   if (is_by_rounds) succeeds("simulate " + words + " --out whole");
   const std::string told = survives(words, {}, deaths(is_by_rounds));
   RecordProperty("restarts", static_cast<int>(restarts("out")));
@@ -220,7 +196,10 @@ TEST_P(RandomDeaths, DoNotChangeTheResult) {
   EXPECT_GE(restarts("out"), 3U) << "too few deaths for a test: " << told << contents("deaths.txt");
   expect_each_step_once("out");
   expect_each_evaluation_once("out", rounds, 1);
-  if (is_by_rounds) expect_same_records("whole", "out", 0);
+  if (is_by_rounds)
+    expect_same_records("whole", "out", 0);
+  else
+    expect_no_lost_sample(results("out"));
   const auto generations = results("out").info.generations;
   for (const auto& [generation, committed] : noted_deaths()) {
     // A job starts again only where something is left to do.

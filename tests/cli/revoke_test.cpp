@@ -48,26 +48,12 @@ TEST_F(LongRevokedJobs, EndLikeTheUninterruptedJobAndAsInTheSimulation) {
   expect_replayed(simulated, measured);
 }
 
-/// Without states that have values, too: modelled mathematics continues from its commits.
-TEST_F(LongRevokedJobs, OfModelledMathematicsContinueFromCommits) {
-  const std::string words = lasting_job(
-      rounds,
-      "--set workload.math=modelled --set checkpoint.policy=fixed --set checkpoint.options.interval=2");
-  succeeds("simulate " + words + " --set recovery.mode=in-place --out whole");
-  succeeds("run " + revoked(words) + " --out out");
-  const Results measured = results("out");
-  ASSERT_EQ(ends_of_generations(measured).size(), 3U);
-  EXPECT_GT(measured.info.generations[2].round, 0);
-  expect_each_step_once("out");
-  EXPECT_EQ(measured.journal.steps.size(), results("whole").journal.steps.size());
-}
-
 /// The warning comes at the drawn time, as in the simulation, and the policy commits before the departure: as
 /// late as the notice of 2 s allows, since it believes that a commit takes 1 s. Without a belief it commits
 /// at once: JobSignals, AWarnedRankMayDie.
 TEST_F(LongRevokedJobs, CommitWhenTheirMachinesAreWarned) {
   const std::string words = lasting_job(
-                        2 * rounds,
+                        130,
                         "--set checkpoint.policy=on-warning --set checkpoint.at_end=false --decisions "
                         "--set checkpoint.options.cost_s=1"),
                     all = revoked(words) +
@@ -92,7 +78,7 @@ TEST_F(LongRevokedJobs, CommitWhenTheirMachinesAreWarned) {
 }
 
 TEST_F(LongRevokedJobs, WithoutKillNoRankIsKilled) {
-  succeeds("run " + revoked(lasting_job(rounds)) + " --set run.revoke=none --out out");
+  succeeds("run " + revoked(lasting_job(60)) + " --set run.revoke=none --out out");
   EXPECT_EQ(restarts("out"), 0U);
 }
 
@@ -116,21 +102,8 @@ TEST_F(LongRevokedJobs, InPlaceTheDeathOfTheStewardEndsTheJob) {
   for (const auto& step : resumed.journal.steps) EXPECT_GE(step.round, 10);
 }
 
-/// With a machine its disk is lost: the job starts again from its beginning, as in the simulation.
-TEST_F(LongRevokedJobs, LosePartsThatTheirMachinesHad) {
-  const std::string words = lasting_job(rounds,
-                                        "--set sync.over=all-reduce --set checkpoint.policy=fixed --set "
-                                        "checkpoint.options.interval=10 --set checkpoint.to=local"),
-                    all = revoked(words) + " --set 'transience.options.times=15,1e9;1e9'";
-  succeeds("simulate " + words + " --out whole");
-  succeeds("simulate " + all + " --out simulated");
-  const std::string told = succeeds("run " + all + " --out out");
-  expect_in("departed (revoked); the job starts again from its beginning as generation 1", told);
-  expect_one_start_from_the_beginning();
-  EXPECT_EQ(results("out").journal.commits.size(), results("whole").journal.commits.size());
-}
-
-/// Over a server whose worker's states are not needed, the commits on its disk remain.
+/// Over a server whose worker's states are not needed, the commits on its disk remain. Parts that are lost:
+/// of a pair, below, and with disks: InterruptedJobs.
 TEST_F(LongRevokedJobs, KeepPartsThatOtherMachinesHave) {
   const std::string all =
       revoked(lasting_job(3 * rounds,

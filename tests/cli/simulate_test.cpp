@@ -43,9 +43,7 @@ void expect_same_records(const std::vector<std::string>& algorithms) {
 }
 
 TEST(Simulate, TheSameSeedGivesTheSameRecords) { expect_same_records({"bsp", "asp"}); }
-TEST(LongSimulate, TheSameSeedGivesTheSameRecords) {
-  expect_same_records({"esync", "local-sgd", "k-sync", "dssp", "rennala"});
-}
+TEST(LongSimulate, TheSameSeedGivesTheSameRecords) { expect_same_records({"esync", "rennala"}); }
 
 TEST(Simulate, AResolvedExperimentIsAnExperiment) {
   CommandLine line;

@@ -257,7 +257,6 @@ INSTANTIATE_TEST_SUITE_P(
     LongWorkers, ImportanceTwins,
     ::testing::Values("--set sync.algorithm=sequential --set placement.workers=[node-6] --set "
                       "placement.cache_nodes=[server]",
-                      "--set placement.workers=[node-5,node-6] --set placement.cache_nodes=[server,server]",
                       "--set sync.over=all-reduce --set placement.workers=[node-5,node-6] --set "
                       "placement.cache_nodes=[server,server]"));
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <regex>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -51,6 +52,12 @@ std::vector<Block> blocks_of(const std::string& path) {
   return blocks;
 }
 
+/// Of a job of 30 or 90 rounds a fifth: the commands are the same.
+std::string with_fewer_rounds(const std::string& text) {
+  return std::regex_replace(std::regex_replace(text, std::regex("rounds: 30\\b"), "rounds: 6"),
+                            std::regex("rounds: 90\\b"), "rounds: 18");
+}
+
 /// In the order of the page, in one folder that looks like the top folder of the tree. Returns the number of
 /// commands.
 int run_commands_of(const std::string& page) {
@@ -59,7 +66,7 @@ int run_commands_of(const std::string& page) {
              "validation workloads; do ln -s " + testing::source_folder() + "/$f .; done");
   int commands = 0;
   for (const Block& block : blocks_of(testing::source_folder() + page)) {
-    if (!block.file.empty()) line.write(block.file, block.text);
+    if (!block.file.empty()) line.write(block.file, with_fewer_rounds(block.text));
     if (block.language != "sh") continue;
     std::istringstream lines(block.text);
     for (std::string command; std::getline(lines, command); ++commands) {
@@ -78,16 +85,17 @@ int run_commands_of(const std::string& page) {
   return commands;
 }
 
-TEST(Tutorial, TheFirstProgramRunsInBothWorlds) { EXPECT_EQ(run_commands_of("/tests/examples/README.md"), 2); }
+TEST(Tutorial, TheFirstProgramRunsInBothWorlds) {
+  EXPECT_EQ(run_commands_of("/tests/examples/README.md"), 2);
+}
 
 TEST(LongTutorial, EveryCommandWorks) { EXPECT_GE(run_commands_of("/workloads/experiments/README.md"), 9); }
 
 TEST(LongTutorial, EveryQuestionHasACommandThatWorks) { EXPECT_EQ(run_commands_of("/cli/how_to.md"), 33); }
 
 TEST(LongTutorial, EveryCommandOfThePagesOfJobsWorks) {
-  for (const char* page :
-       {"data/caches", "job/several_jobs", "membership/departures", "checkpoint/checkpoints",
-                           "experiments/pytorch"})
+  for (const char* page : {"data/caches", "job/several_jobs", "membership/departures",
+                           "checkpoint/checkpoints", "experiments/pytorch"})
     EXPECT_GE(run_commands_of("/workloads/" + std::string(page) + ".md"), 2) << page;
 }
 

@@ -47,11 +47,15 @@ TEST_F(LongTwins, ResultsRecordAndSayWhoseNetworkAndDevicesTheyUsed) {
 }
 
 /// The coordinator decides, each worker, the first worker's model of many, and a server that does not write.
-class StoppedTwins : public Twins {};
+class LongStoppedTwins : public Twins {
+ protected:
+  void expect_same_stop(const std::string& settings);
+};
 
-TEST_P(StoppedTwins, StopAtTheSameEvaluation) {
-  play(GetParam() + " --set stop.accuracy=0.6 --set stop.rounds=60 --set optimizer.learning_rate=0.05",
+void LongStoppedTwins::expect_same_stop(const std::string& settings) {
+  play(settings + " --set stop.accuracy=0.6 --set stop.rounds=60 --set optimizer.learning_rate=0.05",
        Start::once_for_many_tests);
+  if (HasFatalFailure()) return;
   const auto stop = to_json(simulated_.summary).at("accuracy_stop");
   ASSERT_TRUE(stop.is_object());
   EXPECT_GE(stop.at("accuracy").get<double>(), 0.6);
@@ -68,20 +72,27 @@ TEST_P(StoppedTwins, StopAtTheSameEvaluation) {
   EXPECT_EQ(operations.state, validation::Gate::State::passed) << operations.detail;
 }
 
-INSTANTIATE_TEST_SUITE_P(LongRoutes, StoppedTwins,
-                         ::testing::Values("--set sync.algorithm=bsp", "--set sync.over=all-reduce",
-                                           "--set sync.overlap=both",
-                                           "--set placement.evaluator=first-worker --set sync.pull=requested",
-                                           "--set placement.evaluator=first-worker --set "
-                                           "sync.algorithm=d-psgd --set sync.over=peers"));
+TEST_F(LongStoppedTwins, StopAtTheSameEvaluation) {
+  for (const char* settings :
+       {"--set sync.algorithm=bsp", "--set sync.over=all-reduce", "--set sync.overlap=both",
+        "--set placement.evaluator=first-worker --set sync.pull=requested",
+        "--set placement.evaluator=first-worker --set sync.algorithm=d-psgd --set sync.over=peers"}) {
+    SCOPED_TRACE(settings);
+    remove_results();
+    expect_same_stop(settings);
+  }
+}
 
 TEST_F(LongTwins, TimingDrivenJobsStopAtAnAccuracyToo) {
   for (const std::string algorithm :
        {"asp", "ad-psgd --set sync.over=peers", "esync --set sync.over=all-reduce"}) {
+    remove_results();
     play(
-        "--force --set stop.accuracy=0.6 --set stop.rounds=200 --set optimizer.learning_rate=0.05 --set "
+        "--set stop.accuracy=0.6 --set stop.rounds=200 --set optimizer.learning_rate=0.05 --set "
         "sync.algorithm=" +
-        algorithm);
+            algorithm,
+        Start::once_for_many_tests);
+    if (HasFatalFailure()) return;
     for (const Results* results : {&simulated_, &measured_}) {
       EXPECT_TRUE(results->summary.accuracy_stop.value().has_value())
           << algorithm << ' ' << results->info.world;
@@ -90,10 +101,16 @@ TEST_F(LongTwins, TimingDrivenJobsStopAtAnAccuracyToo) {
   }
 }
 
-class DeterministicTwins : public Twins {};
+class DeterministicTwins : public Twins {
+ protected:
+  void expect_twins(const std::string& settings);
+};
 
-TEST_P(DeterministicTwins, SameOperationsDecisionsLossesAndAccuracies) {
-  play(GetParam(), Start::once_for_many_tests);
+TEST_P(DeterministicTwins, SameOperationsDecisionsLossesAndAccuracies) { expect_twins(GetParam()); }
+
+void DeterministicTwins::expect_twins(const std::string& settings) {
+  play(settings, Start::once_for_many_tests);
+  if (HasFatalFailure()) return;
   const auto comparison = validation::compare(simulated_, {measured_});
   using State = validation::Gate::State;
   EXPECT_EQ(comparison.operations.state, State::passed) << comparison.operations.detail;
@@ -242,8 +259,16 @@ std::vector<std::string> without(std::vector<std::string> all, const std::vector
 }
 
 INSTANTIATE_TEST_SUITE_P(Few, DeterministicTwins, ::testing::ValuesIn(few_deterministic));
-INSTANTIATE_TEST_SUITE_P(LongAll, DeterministicTwins,
-                         ::testing::ValuesIn(without(deterministic(), few_deterministic)));
+using LongDeterministicTwins = DeterministicTwins;
+
+/// In one test: ranks are started once for all rows of as many ranks.
+TEST_F(LongDeterministicTwins, SameOperationsDecisionsLossesAndAccuracies) {
+  for (const std::string& settings : without(deterministic(), few_deterministic)) {
+    SCOPED_TRACE(settings);
+    remove_results();
+    expect_twins(settings);
+  }
+}
 
 class TensorTwins : public Twins {};
 
@@ -401,10 +426,16 @@ TEST_F(LongTwins, CalibrationMeasuresNativeForTheSimulation) {
       << unused.output;
 }
 
-class TimingTwins : public Twins {};
+class TimingTwins : public Twins {
+ protected:
+  void expect_replay(const std::string& settings);
+};
 
-TEST_P(TimingTwins, ReplayedEventsGiveTheRecordedDecisions) {
-  play(GetParam() + " --set workload.math=modelled", Start::once_for_many_tests);
+TEST_P(TimingTwins, ReplayedEventsGiveTheRecordedDecisions) { expect_replay(GetParam()); }
+
+void TimingTwins::expect_replay(const std::string& settings) {
+  play(settings + " --set workload.math=modelled", Start::once_for_many_tests);
+  if (HasFatalFailure()) return;
   const auto comparison = validation::compare(simulated_, {measured_});
   expect_all_replayed(comparison);
   for (const Results* results : {&simulated_, &measured_}) {
@@ -413,7 +444,7 @@ TEST_P(TimingTwins, ReplayedEventsGiveTheRecordedDecisions) {
     EXPECT_EQ(summary.staleness.has_value(), over == sync::Route::server);
     EXPECT_EQ(summary.pending_samples.has_value(), over != sync::Route::peers);
     EXPECT_EQ(summary.exchange_shares.has_value(), over != sync::Route::peers);
-    EXPECT_EQ(cancelled_steps(results->journal) > 0, GetParam().find("cancel=true") != std::string::npos);
+    EXPECT_EQ(cancelled_steps(results->journal) > 0, settings.find("cancel=true") != std::string::npos);
   }
 }
 
@@ -451,14 +482,22 @@ std::vector<std::string> timing_driven() {
 }
 const std::vector<std::string> few_timing_driven = {"--set sync.algorithm=asp --set sync.over=server"};
 INSTANTIATE_TEST_SUITE_P(Few, TimingTwins, ::testing::ValuesIn(few_timing_driven));
-INSTANTIATE_TEST_SUITE_P(LongAll, TimingTwins,
-                         ::testing::ValuesIn(without(timing_driven(), few_timing_driven)));
+using LongTimingTwins = TimingTwins;
+
+TEST_F(LongTimingTwins, ReplayedEventsGiveTheRecordedDecisions) {
+  for (const std::string& settings : without(timing_driven(), few_timing_driven)) {
+    SCOPED_TRACE(settings);
+    remove_results();
+    expect_replay(settings);
+  }
+}
 
 /// A server that needs three times as long for the pushes of its six equal workers as a worker for a step.
-class FairTwins : public Twins {
+class LongFairTwins : public Twins {
  protected:
   static constexpr int workers = 6;
 
+  void expect_equal_progress(const std::string& algorithm);
   static std::string platform() {
     std::string hosts, routes;
     const auto add = [&](const std::string& name, const std::string& speed, const std::string& inside) {
@@ -476,7 +515,8 @@ class FairTwins : public Twins {
   }
 };
 
-TEST_P(FairTwins, EqualWorkersMakeEqualProgress) {
+void LongFairTwins::expect_equal_progress(const std::string& algorithm) {
+  remove_results();
   line_.write("platform.xml", platform());
   line_.write("fair.yaml",
               "platform: platform.xml\n"
@@ -485,7 +525,7 @@ TEST_P(FairTwins, EqualWorkersMakeEqualProgress) {
               "placement: {workers: [worker-0, worker-1, worker-2, worker-3, worker-4, worker-5], servers: "
               "[server]}\n"
               "stop: {rounds: 10}\n");
-  const std::string words = "fair.yaml --decisions --set sync.over=server --set sync.algorithm=" + GetParam();
+  const std::string words = "fair.yaml --decisions --set sync.over=server --set sync.algorithm=" + algorithm;
   const auto simulated = line_.tandem("simulate " + words + " --out simulated");
   ASSERT_EQ(simulated.exit_code, 0) << simulated.output;
   const auto measured =
@@ -495,15 +535,19 @@ TEST_P(FairTwins, EqualWorkersMakeEqualProgress) {
     const auto pushes = pushes_by_worker(read_results((line_.folder() / folder).string()).journal, workers);
     const auto [fewest, most] = std::ranges::minmax(pushes);
     EXPECT_GE(fewest, 4) << folder << ": " << ::testing::PrintToString(pushes);
-    EXPECT_LE(most - fewest, fair_difference(GetParam(), most))
+    EXPECT_LE(most - fewest, fair_difference(algorithm, most))
         << folder << ": " << ::testing::PrintToString(pushes);
   }
 }
 
 /// One of each kind: a server serves whoever pushes next, waits for the slowest, counts pushes, or keeps a
 /// centre. All algorithms: `sim_test`, FairService.
-INSTANTIATE_TEST_SUITE_P(LongWithoutRounds, FairTwins,
-                         ::testing::Values("asp", "ssp", "k-batch-sync", "easgd-async"));
+TEST_F(LongFairTwins, EqualWorkersMakeEqualProgress) {
+  for (const char* algorithm : {"asp", "ssp", "k-batch-sync", "easgd-async"}) {
+    SCOPED_TRACE(algorithm);
+    expect_equal_progress(algorithm);
+  }
+}
 
 TEST(TwinsOfTheCatalogue, PlayEveryAllReduceCompressionAndSharding) {
   const auto is_played = [rows = deterministic()](const std::string& setting) {

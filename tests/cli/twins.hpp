@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <string_view>
 
@@ -40,6 +41,10 @@ class Twins : public ::testing::TestWithParam<std::string> {
     const int most = sync::catalog().find(measured_.info.experiment.sync.algorithm).make.most_workers;
     EXPECT_GE(measured_.info.roles.size(), most == 1 ? 2U : 4U) << "ranks";
     expect_messages_of_table(simulated_);
+  }
+  /// Before another job is played.
+  void remove_results() const {
+    for (const char* world : {"simulated", "measured"}) std::filesystem::remove_all(line_.folder() / world);
   }
   /// Each message is between ranks of the roles that a line of its stream names.
   static void expect_messages_of_table(const Results& results) {

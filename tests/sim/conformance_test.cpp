@@ -38,7 +38,9 @@ TEST_P(LongConformance, AllRanksOnOneHost) {
   run(lab::star(1, "", disk), std::vector<std::string>(ranks, "h0"), GetParam());
 }
 
-TEST_P(LongConformance, MeasuredNetwork) {
+using LongConformanceOfMeasured = Conformance;
+
+TEST_P(LongConformanceOfMeasured, Network) {
   const int ranks = GetParam().ranks;
   run(lab::star(ranks, "", disk), lab::hosts(ranks), GetParam(),
       lab::machine_network({{0, 20e-6, 1e-9}, {65536, 80e-6, 0.5e-9}}));
@@ -46,7 +48,7 @@ TEST_P(LongConformance, MeasuredNetwork) {
 
 TEST_P(LongConformance, TransportThatBuffersMessages) {
   const int ranks = GetParam().ranks;
-  auto network = lab::machine_network({{0, 20e-6, 1e-9}});
+  auto network = lab::machine_network({{0, 20e-6, 1e-9}, {65536, 80e-6, 0.5e-9}});
   network[0].held_bytes = 4096;
   run(lab::star(ranks, "", disk), lab::hosts(ranks), GetParam(), network);
 }
@@ -78,6 +80,9 @@ INSTANTIATE_TEST_SUITE_P(LongSimulated, ConformanceOnNarrowRoutes,
                          ::testing::ValuesIn(conformance::scenarios_of_messages(false)), name_of_test);
 INSTANTIATE_TEST_SUITE_P(LongSimulated, LongConformance, ::testing::ValuesIn(conformance::scenarios()),
                          name_of_test);
+/// Others: of a measured network that buffers messages.
+INSTANTIATE_TEST_SUITE_P(LongSimulated, LongConformanceOfMeasured,
+                         ::testing::ValuesIn(conformance::scenarios_of_messages(true)), name_of_test);
 
 }  // namespace TANDEM_FILE
 }  // namespace tandem::sim

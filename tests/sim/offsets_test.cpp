@@ -63,6 +63,7 @@ void expect_equal_shares(const Profile::OffsetEntry& entry, int also) {
 Profile expect_opposite_bytes(const std::string& platform, const std::function<int(int)>& also) {
   CalibrationSetting calibration = default_calibration();
   calibration.message_bytes = {1, 1000};
+  calibration.all_reduce_bytes = {4, 4 << 10};
   calibration.sharers = {1, 2, 3, 4};
   calibration.offset_repetitions = 2;
   std::unique_ptr<Job> job;

@@ -247,9 +247,8 @@ class DirectoryOfICache : public DirectoryTimes {
   }
 };
 
-/// The nodes keep different samples, two thirds of all. So the store sends a third. Without the directory,
-/// a node has a third of what it is asked for, and the store sends two thirds.
-TEST_F(DirectoryOfICache, TwoNodesReadHalfAsManySamplesFromTheStore) {
+/// The nodes keep different samples, two thirds of all. So the store sends a third.
+TEST_F(DirectoryOfICache, TwoNodesReadAThirdFromTheStore) {
   const Journal shared = train();
   for (std::int64_t epoch = 0; epoch < selects; ++epoch) {
     SCOPED_TRACE(epoch);
@@ -262,6 +261,10 @@ TEST_F(DirectoryOfICache, TwoNodesReadHalfAsManySamplesFromTheStore) {
     EXPECT_EQ(samples(shared, "withdrawn", epoch), set - 2 * room) << "what it might keep, without room";
     EXPECT_EQ(samples(shared, "peer-miss", epoch), 0);
   }
+}
+
+/// Without the directory, a node has a third of what it is asked for, and the store sends two thirds.
+TEST_F(DirectoryOfICache, TwoNodesApartReadTwiceAsManySamplesFromTheStore) {
   experiment_.data.peers = Peers::none;
   experiment_.data.copies = 0;
   experiment_.placement.directory.clear();

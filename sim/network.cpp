@@ -186,6 +186,7 @@ void Network::install() {
         std::string("measured network: the platform file's <config> sets network factors too: ") +
         error.what());
   }
+  shares_equally_ = simgrid::config::get_value<double>("network/weight-S") == 0;
 }
 
 void Network::started(Timer*& timer) {
@@ -238,7 +239,7 @@ void Network::note_pause(const Route& route) {
 }
 
 Network::Terms Network::terms_of(const Route& route, double size, double& lead) {
-  Terms terms{.path = route.path};
+  Terms terms{.path = route.path, .penalty = route.penalty};
   if (shares_ && size > 0) {
     // The message ends with a lead of its own, whatever that of the one before it was: leads do not add up.
     const double next = share_jitter_bytes_ * shares_->normal();
@@ -318,12 +319,27 @@ Network::Route Network::route_between(const s4u::Host& from, const s4u::Host& to
   Route route{.path = paths_.empty() ? nullptr : find(from, to, links),
               .bandwidth = links.empty() ? 0.0 : route_bandwidth(links)};
   if (route.path == nullptr) route.window_rate = window_rate(from, to, links, latency_s);
+  if (&from != &to && !links.empty()) route.penalty = equal_penalty(links, latency_s);
   find_narrowing(route, links);
   if (route.path == nullptr || route.path->links == 0) return route;
   for (const s4u::Link* link : links)
     route.links.push_back(
         &link_uses_.try_emplace(link, LinkUse{link, -std::numeric_limits<double>::infinity()}).first->second);
   return route;
+}
+
+/// SimGrid weighs messages that share a link by the inverse of their routes' latencies, as if these were the
+/// round trips of TCP. On a busy link, all messages wait in one queue, which takes longer than the
+/// differences of latencies within a cluster, and so their round trips are equal. Here all messages get the
+/// weight of those over the first route. 0: SimGrid's own, which is the same.
+double Network::equal_penalty(const Links& links, double latency_s) {
+  constexpr double difference = 1e-6;
+  // Only after exactly this latency can the weight be set.
+  const bool is_sum = std::abs(latency_s - route_latency_s(links)) <= difference * latency_s;
+  if (!shares_equally_ || !is_sum) return 0;
+  const double own = latency_s > 0 ? latency_s : 1.0;
+  if (common_penalty_ == 0) common_penalty_ = own;
+  return std::abs(own - common_penalty_) <= difference * common_penalty_ ? 0 : common_penalty_;
 }
 
 /// SimGrid gives a flow one rate over its whole route. A real one fills the buffers before a narrow link at
@@ -341,8 +357,8 @@ void Network::find_narrowing(Route& route, const Links& links) {
   const auto ends_after = link_ends_.of(after);
   if (!ends_before || !ends_after) return;
   const auto room = static_cast<std::uint64_t>(route.path->held_bytes);
-  route.narrowing =
-      std::make_unique<const Narrowing>(Narrowing{*ends_before, *ends_after, room, route_latency_s(links)});
+  const double penalty = common_penalty_ > 0 ? common_penalty_ : route_latency_s(links);
+  route.narrowing = std::make_unique<const Narrowing>(Narrowing{*ends_before, *ends_after, room, penalty});
 }
 
 void Network::read_windows() {
@@ -386,6 +402,11 @@ double Network::window_rate(const s4u::Host& from, const s4u::Host& to, const Li
   longest_ = in_flight;
   long_route_ = from.get_name() + " to " + to.get_name();
   return 0;
+}
+
+std::string Network::sharing() const {
+  return shares_equally_ ? "max-min over connections of two ranks"
+                         : "max-min over connections of two ranks, with SimGrid's weights";
 }
 
 std::vector<std::string> Network::warnings() const {

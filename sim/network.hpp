@@ -17,10 +17,11 @@
 namespace tandem::sim {
 
 /// A message that is alone takes alpha + size * beta of its segment; concurrent messages share links max-min
-/// fairly. Each route of the platform uses the most similar measured path: first among paths between hosts of
-/// the same kinds, or among all paths if there is none; then by the bandwidth of the narrowest link (messages
-/// reach the same share of it as measured); then by the number of links. A path without links is used within
-/// a host, and for every route if no path has links. Without such a path, messages within a host use the
+/// fairly, whatever the latencies of their routes, unless the platform file sets SimGrid's weights. Each
+/// route of the platform uses the most similar measured path: first among paths between hosts of the same
+/// kinds, or among all paths if there is none; then by the bandwidth of the narrowest link (messages reach
+/// the same share of it as measured); then by the number of links. A path without links is used within a
+/// host, and for every route if no path has links. Without such a path, messages within a host use the
 /// platform's loopback. Without any path, messages use the links of the platform.
 class Network {
  public:
@@ -54,6 +55,7 @@ class Network {
     /// Largest rate of a message: TCP's window (property tandem:window of its links and hosts) in each round
     /// trip; 0: no window. A measured path includes its own.
     double window_rate = 0;
+    double penalty = 0;                ///< see Terms
     std::vector<LinkUse*> links = {};  ///< only with a measured path over links
     /// Only with a measured path that buffers bytes, and if a link is narrower than all before it.
     std::unique_ptr<const Narrowing> narrowing = {};
@@ -95,6 +97,8 @@ class Network {
   /// The route, among those that were used, whose bandwidth times round trip exceeds TCP's usual window by
   /// most, if the platform file gives no window.
   std::vector<std::string> warnings() const;
+  /// How concurrent messages share links, in words.
+  std::string sharing() const;
   /// The platform file gives windows.
   bool has_windows() const { return !host_windows_.empty() || !link_windows_.empty(); }
 
@@ -122,6 +126,7 @@ class Network {
   double least_window(const simgrid::s4u::Host& from, const simgrid::s4u::Host& to, const Links& links) const;
   double window_rate(const simgrid::s4u::Host& from, const simgrid::s4u::Host& to, const Links& links,
                      double latency_s);
+  double equal_penalty(const Links& links, double latency_s);
 
   std::vector<Profile::Path> paths_;
   std::string platform_file_;
@@ -141,6 +146,8 @@ class Network {
   LinkEnds link_ends_;
   std::map<const simgrid::s4u::Link*, LinkUse> link_uses_;
   simgrid::kernel::resource::Model* model_ = nullptr;  ///< from `install` on
+  bool shares_equally_ = false;                        ///< SimGrid's weights are replaced
+  double common_penalty_ = 0;                          ///< of all messages between hosts; 0: none yet
   Terms next_;                                         ///< of the message to start
   double waited_s_ = 0;                                ///< by that message
   bool is_prepared_ = false;  ///< next_ starts next; else (under SMPI) messages are looked up

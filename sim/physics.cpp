@@ -54,7 +54,8 @@ std::string simulator_version() {
 }
 
 nlohmann::json report_physics(const std::map<std::string, std::string>& own,
-                              const std::vector<Profile::Path>& paths, Bytes eager_limit) {
+                              const std::vector<Profile::Path>& paths, Bytes eager_limit,
+                              const std::string& sharing) {
   using simgrid::config::get_value;
   nlohmann::json flags = {
       {"network/model", get_value<std::string>("network/model")},
@@ -88,7 +89,7 @@ nlohmann::json report_physics(const std::map<std::string, std::string>& own,
           {"network", paths.empty() ? "links of the platform file" : "as measured"},
           {"measured_paths", measured},
           {"eager_limit", unlimited ? nlohmann::json() : nlohmann::json(eager_limit.count())},
-          {"sharing", "max-min over connections of two ranks, weighted by the inverse of the route latency"}};
+          {"sharing", sharing}};
 }
 
 }  // namespace tandem::sim

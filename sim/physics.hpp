@@ -24,8 +24,10 @@ void set_physics(const std::map<std::string, std::string>& own, std::size_t rank
 /// "SimGrid 3.32": of the library that is loaded.
 std::string simulator_version();
 
-/// The flags in effect, and whether Tandem or the platform file set each.
+/// The flags in effect, and whether Tandem or the platform file set each. `sharing`: how concurrent messages
+/// share links, in words.
 nlohmann::json report_physics(const std::map<std::string, std::string>& own,
-                              const std::vector<Profile::Path>& paths, Bytes eager_limit);
+                              const std::vector<Profile::Path>& paths, Bytes eager_limit,
+                              const std::string& sharing);
 
 }  // namespace tandem::sim

@@ -76,7 +76,7 @@ SimulationResult simulate(const SimulationSetting& setting) {
   }
   if (world.is_cut()) makespan = *setting.until;
   return {makespan,
-          report_physics(own_config, setting.network, setting.eager_limit),
+          report_physics(own_config, setting.network, setting.eager_limit, world.network().sharing()),
           world.network().warnings(),
           world.is_cut(),
           overlap,

@@ -42,7 +42,7 @@ nlohmann::json to_json(const Wiring& wiring);
 /// Inverse of to_json. Errors: nlohmann::json::exception.
 Wiring wiring_from_json(const nlohmann::json& document);
 
-/// The rates of concurrent flows, max-min fair over the shared channels, as in SimGrid. A pair may occur
+/// The rates of concurrent flows, max-min fair over the shared channels, as in simulations. A pair may occur
 /// several times; a flow whose route has no channel has an infinite rate. Pre: every pair has a route.
 std::vector<BytesPerSecond> max_min_rates(const Wiring& wiring, const std::vector<Pair>& flows);
 

@@ -148,7 +148,8 @@ sim::SimulationResult simulate(const sim::SimulationSetting& setting) {
   if (shared.ended < places.size()) throw WorldError("a rank did not end: its host went down");
   SMPI_finalize();
 
-  auto physics = sim::report_physics(own, setting.network, eager_limit);
+  auto physics =
+      sim::report_physics(own, setting.network, eager_limit, "max-min over messages, with SimGrid's weights");
   for (const auto& [flag, value] : flags) physics["flags"][flag] = value;
   std::vector<std::string> warnings;
   if (network.has_windows())

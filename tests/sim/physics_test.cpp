@@ -165,17 +165,19 @@ TEST(Physics, MeasuredSegmentsApplyWithinAHost) {
   EXPECT_NEAR(1e-3 + 1e9 * 1e-6, result.makespan.count(), precision_s);
 }
 
-/// SimGrid shares a link in inverse proportion to the routes' latencies, like TCP with round-trip times: here
-/// 3 to 1.
-TEST(Physics, FlowsOfUnequalLatencyShareUnequally) {
+/// When a message of 300 MB has arrived that shares a link of 1 GB/s with one from a host further away.
+/// `latency`: of that link.
+double end_of_near_one(const std::string& latency, const std::string& config, nlohmann::json& physics) {
   const std::string xml = lab::platform(
       "<zone id=\"z\" routing=\"Full\"><host id=\"h0\" speed=\"1Gf\"/><host id=\"h1\" speed=\"1Gf\"/>"
-      "<host id=\"h2\" speed=\"1Gf\"/><link id=\"shared\" bandwidth=\"1GBps\" latency=\"10us\"/>"
-      "<link id=\"far\" bandwidth=\"1GBps\" latency=\"20us\"/>"
-      "<route src=\"h1\" dst=\"h0\"><link_ctn id=\"shared\"/></route>"
-      "<route src=\"h2\" dst=\"h0\"><link_ctn id=\"far\"/><link_ctn id=\"shared\"/></route></zone>");
+      "<host id=\"h2\" speed=\"1Gf\"/><link id=\"shared\" bandwidth=\"1GBps\" latency=\"" +
+          latency +
+          "\"/><link id=\"far\" bandwidth=\"1GBps\" latency=\"20us\"/>"
+          "<route src=\"h1\" dst=\"h0\"><link_ctn id=\"shared\"/></route>"
+          "<route src=\"h2\" dst=\"h0\"><link_ctn id=\"far\"/><link_ctn id=\"shared\"/></route></zone>",
+      config);
   double near_end = 0;
-  lab::run(xml, lab::hosts(3), [&](Context& context) {
+  const auto result = lab::run(xml, lab::hosts(3), [&](Context& context) {
     if (context.rank() > 0) {
       lab::send(context, 0, 300'000'000);
       if (context.rank() == 1) near_end = context.now().count();
@@ -187,7 +189,27 @@ TEST(Physics, FlowsOfUnequalLatencyShareUnequally) {
           context.receive(from, {1, false}, {Bytes(300'000'000), nullptr});
     context.wait_all(pendings);
   });
-  EXPECT_NEAR(0.4, near_end, 1e-4);
+  physics = result.physics;
+  return near_end;
+}
+
+/// SimGrid by itself would weigh them 3 to 1, and one without latency 1 to 50,000.
+class UnlikeLatencies : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(UnlikeLatencies, ShareALinkEqually) {
+  nlohmann::json physics;
+  EXPECT_NEAR(0.6, end_of_near_one(GetParam(), "", physics), 1e-4);
+  EXPECT_EQ("max-min over connections of two ranks", physics["sharing"]);
+}
+
+INSTANTIATE_TEST_SUITE_P(Physics, UnlikeLatencies, ::testing::Values("10us", "0us"));
+
+/// SimGrid's weights are latency + weight-S / bandwidth, summed over the links: here 2.5 to 1.
+TEST(Physics, WeightsOfThePlatformFileTakePrecedence) {
+  nlohmann::json physics;
+  const std::string config = "<prop id=\"network/weight-S\" value=\"10000\"/>";
+  EXPECT_NEAR(0.3 * 3.5 / 2.5, end_of_near_one("10us", config, physics), 1e-4);
+  EXPECT_EQ("max-min over connections of two ranks, with SimGrid's weights", physics["sharing"]);
 }
 
 /// The send call blocks its rank while the message is in flight: 1 MB takes 2 ms on the link; the sender can

@@ -68,11 +68,10 @@ FluidNetwork::Path FluidNetwork::path(const Connection& connection) const {
 std::vector<double> FluidNetwork::rates(const std::vector<Path>& paths,
                                         const std::vector<std::size_t>& open) const {
   struct Load {
-    double left = 0.0;     ///< of the channel's rate
-    double weights = 0.0;  ///< of connections without a rate yet
-    int waiting = 0;       ///< paths of these: weights that rounding leaves are none
+    double left = 0.0;         ///< of the channel's rate
+    double connections = 0.0;  ///< without a rate yet
+    int waiting = 0;           ///< paths of these: what rounding leaves of connections is none
   };
-  const auto weight = [&](std::size_t of) { return 1.0 / std::max(paths[of].latency.count(), 1e-9); };
   std::size_t numbers = network_.channels.size();
   for (const std::size_t of : open)
     for (const std::size_t number : paths[of].channels) numbers = std::max(numbers, number + 1);
@@ -83,32 +82,32 @@ std::vector<double> FluidNetwork::rates(const std::vector<Path>& paths,
       Load& load = loads[number];
       if (load.waiting++ == 0) used.push_back(number);
       load.left = channel(number).bandwidth.count();
-      load.weights += weight(of) * crossing(paths[of], number);
+      load.connections += crossing(paths[of], number);
     }
   std::vector<double> found(paths.size(), 0.0);
   std::vector<std::size_t> waiting = open;
   while (!waiting.empty()) {
     double least = never;
     for (const std::size_t number : used)
-      if (const Load& load = loads[number]; load.weights > 0)
-        least = std::min(least, load.left / load.weights);
-    for (const std::size_t of : waiting) least = std::min(least, paths[of].most / weight(of));
+      if (const Load& load = loads[number]; load.connections > 0)
+        least = std::min(least, load.left / load.connections);
+    for (const std::size_t of : waiting) least = std::min(least, paths[of].most);
     const auto is_limited = [&](std::size_t of) {
       constexpr double equal = 1 + 1e-9;
-      return paths[of].most / weight(of) <= least * equal ||
+      return paths[of].most <= least * equal ||
              std::ranges::any_of(paths[of].channels, [&](std::size_t number) {
-               return loads[number].left / loads[number].weights <= least * equal;
+               return loads[number].left / loads[number].connections <= least * equal;
              });
     };
     std::vector<std::size_t> limited, others;
     for (const std::size_t of : waiting) (is_limited(of) ? limited : others).push_back(of);
     for (const std::size_t of : limited) {
-      found[of] = least * weight(of);
+      found[of] = least;
       for (const std::size_t number : paths[of].channels) {
         Load& load = loads[number];
         const double crossing_it = crossing(paths[of], number);
         load.left = std::max(0.0, load.left - found[of] * crossing_it);
-        load.weights -= weight(of) * crossing_it;
+        load.connections -= crossing_it;
         --load.waiting;
       }
     }

@@ -33,9 +33,9 @@ class FluidNetwork {
 
   /// The host that this one may replace (Network::like). Pre: the network has it.
   std::size_t like(const std::string& host) const;
-  /// When each message of each connection arrives. Connections share channels as in simulations: max-min
-  /// fairly, weighted by the inverse of their latency. A message that waits for the one before it has its
-  /// latency behind it. Pre: the network has the hosts. Errors: ConfigError where it has no route.
+  /// When each message of each connection arrives. Connections share channels max-min fairly, as in
+  /// simulations. A message that waits for the one before it has its latency behind it. Pre: the network has
+  /// the hosts. Errors: ConfigError where it has no route.
   std::vector<std::vector<Seconds>> arrivals(const std::vector<Connection>& connections) const;
   /// The time in which the busiest channel carries all of these, and its name. `common`: of those channels
   /// that connections of several hosts to or from the others cross.

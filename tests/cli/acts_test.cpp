@@ -27,13 +27,14 @@ namespace fs = std::filesystem;
 
 /// A line of acts.txt: "sync.pull | plain | | | sync.pull=requested | steps".
 struct Row {
-  std::string what;       ///< a key, or KIND/NAME.OPTION
-  std::string job;        ///< a variant of jobs.yaml
-  std::string common;     ///< settings of both simulations
-  std::string one;        ///< of the first; empty: defaults
-  std::string other;      ///< of the second
-  std::string figure;     ///< makespan, summary, steps, records, files or model: what differs
-  std::string elsewhere;  ///< instead of all these: the test that shows it
+  std::string what;    ///< a key, or KIND/NAME.OPTION
+  std::string job;     ///< a variant of jobs.yaml
+  std::string common;  ///< settings of both simulations
+  std::string one;     ///< of the first; empty: defaults
+  std::string other;   ///< of the second
+  std::string figure;  ///< makespan, summary, steps, records, files or model: what differs
+  /// Instead of all these: "FILE: SUITE.TEST" or "FILE" of the test that shows it, or "none: WHY".
+  std::string elsewhere;
 };
 std::ostream& operator<<(std::ostream& out, const Row& row) { return out << row.what; }
 
@@ -182,10 +183,14 @@ std::set<std::string> all_options() {
                   std::pair("sampling", Names::sampling), std::pair("split", Names::split),
                   std::pair("lifetime", Names::lifetime), std::pair("checkpointing", Names::checkpointing),
                   std::pair("recovery", Names::recovery), std::pair("provisioning", Names::provisioning),
-                  std::pair("dataset", Names::dataset)})
+                  std::pair("dataset", Names::dataset), std::pair("model", Names::model),
+                  std::pair("trace-cache", Names::trace_cache)})
     for (const NameCatalog catalogue = catalogue_of(names); const auto& entry : catalogue.entries())
       for (const auto& option : entry.options)
         all.insert(std::string(kind) + '/' + entry.name + '.' + option.name);
+  // Orders of requests are the same in cache nodes and with traces.
+  for (const NameCatalog caches = catalogue_of(Names::cache); const auto& entry : caches.entries())
+    for (const auto& option : entry.options) all.erase("trace-cache/" + entry.name + '.' + option.name);
   return all;
 }
 
@@ -208,6 +213,27 @@ TEST(ActsTable, HasEveryKeyAndOption) {
         << row.what;
   }
   for (const std::string& what : missing) ADD_FAILURE() << "no row for " << what;
+}
+
+/// A cell that names a test says where it is, and it is there.
+TEST(ActsTable, NamesTestsThatExist) {
+  for (const Row& row : rows()) {
+    if (row.elsewhere.empty() || row.elsewhere.starts_with("none: ")) continue;
+    SCOPED_TRACE(row.what);
+    const auto colon = row.elsewhere.find(": ");
+    const fs::path file = source_folder() + "/tests/" + row.elsewhere.substr(0, colon);
+    ASSERT_TRUE(fs::is_regular_file(file)) << file;
+    if (colon == std::string::npos) {
+      EXPECT_EQ(file.extension(), ".script") << "expected FILE: SUITE.TEST";
+      continue;
+    }
+    std::string test = row.elsewhere.substr(colon + 2);
+    const auto point = test.find('.');
+    ASSERT_NE(point, std::string::npos) << test;
+    test.replace(point, 1, ", ");
+    EXPECT_NE(contents(file).find('(' + test + ')'), std::string::npos)
+        << "no TEST(" << test << ") in " << file;
+  }
 }
 
 }  // namespace TANDEM_FILE

@@ -121,6 +121,16 @@ TEST_F(SampleSets, ImageSizeBringsAllImagesToOneSize) {
   EXPECT_EQ(dataset->info().train_samples, 6);
 }
 
+/// Learners subtract the one and divide by the other (learner_test.cpp, AgainstAutograd).
+TEST_F(SampleSets, AFolderHasTheMeanAndDeviationOfItsOptions) {
+  write_image_folder(folder_);
+  DatasetSetting own = setting("folder", "");
+  own.options = Options::resolve("folder", dataset_catalog().find("folder").options,
+                                 {{"mean", 0.25}, {"deviation", 0.125}});
+  EXPECT_EQ(load_dataset(own)->info().mean, 0.25F);
+  EXPECT_EQ(load_dataset(own)->info().deviation, 0.125F);
+}
+
 TEST_F(SampleSets, OnlyTestsAreLoadedWhereTrainingSamplesAreReadOneByOne) {
   write_image_folder(folder_);
   DatasetSetting some = setting("folder", "");

@@ -92,7 +92,10 @@ TEST(ModelZoo, FamiliesHaveTheSizesOfTheirOptions) {
         {"resnet-cifar:filters=32:blocks=16-20-16", 6'421'306, 326},
         {"shake-shake:hidden=96:depth=26", 26'204'362, 216},
         // The first stage has as many filters as the first convolution, so its first block has no skip path.
-        {"shake-shake:hidden=16", 737'418, 210}}) {
+        {"shake-shake:hidden=16", 737'418, 210},
+        // One block in each stage instead of four; a further one has 9,408, 37,248 and 148,224 parameters, 16
+        // tensors.
+        {"shake-shake:hidden=16:depth=8", 737'418 - 3 * (9'408 + 37'248 + 148'224), 210 - 9 * 16}}) {
     const auto network = describe_model(setting(model, 3, 32, 10));
     EXPECT_EQ(network.parameters(), parameters) << model;
     EXPECT_EQ(std::ranges::count(network.tensors, false, &TensorDescription::statistic), tensors) << model;

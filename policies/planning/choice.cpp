@@ -33,9 +33,8 @@ double error_of(const std::vector<double>& values, double mean) {
 
 }  // namespace
 
-bool Goal::is_met_by(const Outcome& outcome) const {
-  return std::isfinite(outcome.time.count()) && (!deadline || outcome.time <= *deadline) &&
-         (!budget || outcome.cost <= *budget);
+bool Goal::is_in_time(const Outcome& outcome) const {
+  return std::isfinite(outcome.time.count()) && (!deadline || outcome.time <= *deadline);
 }
 
 Interval wilson(std::int64_t times, std::int64_t draws) {
@@ -50,18 +49,23 @@ Interval wilson(std::int64_t times, std::int64_t draws) {
 Figures figures_of(std::span<const Outcome> outcomes, const Goal& goal, bool is_certain) {
   TANDEM_CHECK(!outcomes.empty(), "outcomes", outcomes.size());
   std::vector<double> times, costs;
-  std::int64_t met = 0;
+  std::int64_t met = 0, in_time = 0, in_budget = 0;
   for (const Outcome& outcome : outcomes) {
     times.push_back(outcome.time.count());
     costs.push_back(outcome.cost.dollars());
     met += goal.is_met_by(outcome) ? 1 : 0;
+    in_time += goal.is_in_time(outcome) ? 1 : 0;
+    in_budget += goal.is_in_budget(outcome) ? 1 : 0;
   }
+  const auto count = static_cast<double>(outcomes.size());
   Figures figures{.time_s = band_of(times),
                   .cost = band_of(costs),
                   .mean_time_s = mean_of(times),
                   .mean_cost = mean_of(costs),
                   .cost_error = error_of(costs, mean_of(costs)),
-                  .within = static_cast<double>(met) / static_cast<double>(outcomes.size()),
+                  .within = static_cast<double>(met) / count,
+                  .in_time = static_cast<double>(in_time) / count,
+                  .in_budget = static_cast<double>(in_budget) / count,
                   .within_interval = wilson(met, std::ssize(outcomes))};
   if (is_certain) figures.within_interval = {figures.within, figures.within};
   figures.meets_goal = figures.within_interval.low >= goal.confidence;
@@ -94,8 +98,13 @@ std::vector<std::size_t> by_nearness(std::span<const Figures> configurations, co
   std::iota(order.begin(), order.end(), 0);
   std::ranges::stable_sort(order, {}, [&](std::size_t i) {
     const Figures& of = configurations[i];
-    return goal.deadline ? std::tuple(-of.within, of.mean_time_s, of.mean_cost)
-                         : std::tuple(-of.within, of.mean_cost, of.mean_time_s);
+    // Of two parts, one may be met alone.
+    int met = 0;
+    if (goal.deadline && goal.budget)
+      met = of.in_time >= goal.confidence ? 0 : of.in_budget >= goal.confidence ? 1 : 2;
+    const bool by_time = goal.deadline && (met > 0 || !goal.budget);
+    return by_time ? std::tuple(-of.within, met, of.mean_time_s, of.mean_cost)
+                   : std::tuple(-of.within, met, of.mean_cost, of.mean_time_s);
   });
   return order;
 }

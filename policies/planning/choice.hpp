@@ -28,7 +28,9 @@ struct Goal {
   std::optional<Money> budget{};
   double confidence = 0.95;  ///< with which both are met
 
-  bool is_met_by(const Outcome& outcome) const;
+  bool is_in_time(const Outcome& outcome) const;  ///< it ends, and meets the deadline if there is one
+  bool is_in_budget(const Outcome& outcome) const { return !budget || outcome.cost <= *budget; }
+  bool is_met_by(const Outcome& outcome) const { return is_in_time(outcome) && is_in_budget(outcome); }
 };
 
 struct Interval {
@@ -48,8 +50,9 @@ struct Band {
 struct Figures {
   Band time_s{}, cost{};  ///< cost in dollars
   double mean_time_s = 0.0, mean_cost = 0.0;
-  double cost_error = 0.0;  ///< standard error of the mean cost
-  double within = 0.0;  ///< share of the outcomes that meet the goal
+  double cost_error = 0.0;                ///< standard error of the mean cost
+  double within = 0.0;                    ///< share of the outcomes that meet the goal
+  double in_time = 0.0, in_budget = 0.0;  ///< shares of those that meet a part of it
   Interval within_interval{};
   /// Its lower end is at least the confidence, or every outcome is the same and meets the goal.
   bool meets_goal = false;
@@ -63,8 +66,9 @@ std::vector<std::size_t> front(std::span<const Outcome> expected);
 
 /// The cheapest in the mean of those that meet the goal; of equal ones the fastest. None: none meets it.
 std::optional<std::size_t> choose(std::span<const Figures> configurations);
-/// All of them, those that meet the goal most often first; of equal ones the fastest in the mean if there is
-/// a deadline, else the cheapest.
+/// All of them, those that meet the goal most often first. Of equal ones the fastest in the mean if there is
+/// a deadline, else the cheapest. With deadline and budget the cheapest of those that meet the deadline with
+/// the confidence, then the fastest of those that meet the budget, then the fastest of the others.
 std::vector<std::size_t> by_nearness(std::span<const Figures> configurations, const Goal& goal);
 
 /// Whether the mean costs of two configurations differ by more than so many standard errors of their paired

@@ -140,24 +140,64 @@ TEST(PlannedMachines, AreAsManyAsTheMemoryForTheSamplesNeeds) {
     EXPECT_NE(excluded.why.find("1 rank needs about"), std::string::npos) << excluded.why;
 }
 
+/// On two workers, a round of which takes 150 ms. It starts from its beginning whenever a machine departs.
+LoadedJob restarting_job(const TemporaryFolder& folder, cli::PlatformCache& platforms, int rounds) {
+  folder.write("lab.xml", lab_of("t4"));
+  cli::JobOptions options;
+  options.experiment_file =
+      folder.write("job.yaml",
+                   "platform: lab.xml\n"
+                   "workload: {math: modelled, model: lenet, dataset: fashion-mnist, batch: 32,\n"
+                   "           measured_step: 150ms}\n"
+                   "placement: {workers: [worker-1, worker-2]}\n"
+                   "sync: {over: all-reduce, collective: ring}\n"
+                   "transience: {lifetime: exponential, options: {mean: 60}, start: 0, detect: 0}\n"
+                   "recovery: {mode: restart, policy: restart, restarts: 1000}\n"
+                   "checkpoint: {policy: fixed, options: {interval: 1000000}, at_end: false}\n" +
+                       fmt::format("stop: {{rounds: {}}}\n", rounds));
+  return cli::load_job(options, platforms);
+}
+
+/// Of an hour on one machine. In the west machines live half an hour, so that it seldom ends there in three
+/// hours; in the east they live ten days, for a cent more. Nothing is known of those in the north.
+TEST(PlannedMachines, ThatLiveLongerMayCostMore) {
+  TemporaryFolder folder;
+  cli::PlatformCache platforms;
+  LoadedJob job = restarting_job(folder, platforms, 12'000);
+  job.experiment.transience.options["by_host"] =
+      std::string("region=west: exponential mean=1800; region=east: exponential mean=864000");
+  std::vector<platforms::Offer> offers;
+  for (const auto& [region, per_hour] :
+       {std::pair("north", 0.7), {"west", 0.8}, {"east", 0.81}, {"east", 0.82}}) {
+    offers.push_back(made_offer("t4", true, per_hour));
+    offers.back().region = region;
+  }
+  // Priced first, so that the machines of all have its region while they are priced.
+  offers.push_back(made_offer("t4", false, 9.0));
+  offers.back().region = "north";
+  planning::Lattice lattice({{"", std::move(job)}}, {.most_machines = 1, .regions = {}}, platforms,
+                            folder.path().string());
+  lattice.price({&offers[4], &offers[0], &offers[1], &offers[2], &offers[3]});
+  ASSERT_EQ(lattice.excluded().size(), 2U);
+  EXPECT_EQ(lattice.excluded()[0].what, offers[0].name());
+  EXPECT_NE(lattice.excluded()[0].why.find("(region=west | region=east)"), std::string::npos)
+      << lattice.excluded()[0].why;
+  EXPECT_EQ(lattice.excluded()[1].why, "no better than " + offers[2].name() + ", and no cheaper");
+  ASSERT_EQ(lattice.configurations().size(), 3U);
+  const auto& west = lattice.configurations()[1];
+  EXPECT_NEAR(west.expected.time.count(),
+              Restarts({west.round.count() * static_cast<double>(west.rounds), 1.0 / 1800}).mean_s(),
+              1e-6 * west.expected.time.count());
+  const planning::Goal goal{.deadline = Seconds(3 * 3600.0), .budget = {}, .confidence = 0.95};
+  planning::Lives lives(lattice, planning::worth_living(lattice.configurations(), goal), goal, 5);
+  lives.live([](double) {});
+  ASSERT_TRUE(lives.is_met());
+  EXPECT_EQ(lattice.configurations()[lives.fresh().front().number].offer, &offers[2]);
+}
+
 class MadeTruths {
  public:
-  MadeTruths() {
-    folder_.write("lab.xml", lab_of("t4"));
-    cli::JobOptions options;
-    options.experiment_file =
-        folder_.write("job.yaml",
-                      "platform: lab.xml\n"
-                      "workload: {math: modelled, model: lenet, dataset: fashion-mnist, batch: 32,\n"
-                      "           measured_step: 150ms}\n"
-                      "placement: {workers: [worker-1, worker-2]}\n"
-                      "sync: {over: all-reduce, collective: ring}\n"
-                      "transience: {lifetime: exponential, options: {mean: 60}, start: 0, detect: 0}\n"
-                      "recovery: {mode: restart, policy: restart, restarts: 1000}\n"
-                      "checkpoint: {policy: fixed, options: {interval: 1000000}, at_end: false}\n"
-                      "stop: {rounds: 80000}\n");
-    loaded_ = cli::load_job(options, platforms_);
-  }
+  MadeTruths() { loaded_ = restarting_job(folder_, platforms_, 80'000); }
 
   void plan(const Truth& truth) {
     const std::vector<platforms::Offer> offers = {made_offer("t4", true, truth.spot_per_hour),

@@ -67,6 +67,19 @@ bool is_dominated(const platforms::Offer& offer, const platforms::Offer& other) 
          seconds(other.startup, 0) <= seconds(offer.startup, 0);
 }
 
+/// Machines of the model live as long as those of the other one, for sure. Limits are those of the offers.
+bool live_as_long(const LifetimeModel& model, const LifetimeModel& other) {
+  const auto without_limit = [](LifetimeModel of) {
+    of.options.erase("limit");
+    return of;
+  };
+  return model.name == "never" || without_limit(model) == without_limit(other);
+}
+
+/// The file of a kind has the regions of one of its offers, and so maybe none of the groups of another one.
+/// The lives of that one are checked apart (life_of).
+void forget_groups(Experiment& experiment) { experiment.transience.options.erase(lifetimes::by_host_option); }
+
 const platforms::Host& first_worker(const LoadedJob& loaded) {
   return loaded.platform.host(loaded.experiment.placement.workers.front());
 }
@@ -225,6 +238,7 @@ bool Lattice::always_has_memory(const PricedKind& kind, std::size_t way, int few
 
 std::string Lattice::lacking_memory(const PricedKind& kind, std::size_t way, int workers) const {
   LoadedJob alone = loaded_on(way, kind, static_cast<std::size_t>(workers));
+  forget_groups(alone.experiment);
   alone.platform = platforms_.platform(kind.file);
   const auto lacking = hosts_without_memory(make_job(std::move(alone), "", kind.network));
   return lacking.empty() ? "" : to_text(lacking.front());
@@ -240,12 +254,36 @@ std::string Lattice::why_not(const platforms::Offer& offer) const {
   if (std::ranges::none_of(ways_,
                            [](const Way& way) { return way.loaded.experiment.transience.may_depart(); }))
     return "the experiment does not say how long spot machines live (transience.lifetime)";
+  try {
+    lives_of(offer);
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
   return "";
+}
+
+LifetimeModel Lattice::life_of(const platforms::Offer& offer, std::size_t way) const {
+  return LifetimesOfHosts(transience_of({.offer = &offer, .way = way}))
+      .of(rented_host(offer, "machine-1", "", kept_));
+}
+
+std::vector<LifetimeModel> Lattice::lives_of(const platforms::Offer& offer) const {
+  std::vector<LifetimeModel> lives;
+  for (std::size_t way = 0; way < ways_.size(); ++way)
+    if (offer.is_spot && ways_[way].loaded.experiment.transience.may_depart())
+      lives.push_back(life_of(offer, way));
+  return lives;
 }
 
 std::vector<const platforms::Offer*> Lattice::without_dominated(
     const std::vector<const platforms::Offer*>& offers) {
   std::vector<const platforms::Offer*> kept;
+  std::vector<std::vector<LifetimeModel>> lives;
+  for (const platforms::Offer* offer : offers) lives.push_back(lives_of(*offer));
+  // Of the same kind.
+  const auto is_worse = [&](std::size_t i, std::size_t j) {
+    return is_dominated(*offers[i], *offers[j]) && std::ranges::equal(lives[j], lives[i], live_as_long);
+  };
   for (std::size_t i = 0; i < offers.size(); ++i) {
     const platforms::Offer* better = nullptr;
     for (std::size_t j = 0; j < offers.size() && better == nullptr; ++j) {
@@ -253,8 +291,7 @@ std::vector<const platforms::Offer*> Lattice::without_dominated(
                         kind_for_job(*offers[j], network_of(*offers[j])))
         continue;
       // Of two that dominate each other, the first one stays.
-      if (is_dominated(*offers[i], *offers[j]) && (j < i || !is_dominated(*offers[j], *offers[i])))
-        better = offers[j];
+      if (is_worse(i, j) && (j < i || !is_worse(j, i))) better = offers[j];
     }
     if (better == nullptr)
       kept.push_back(offers[i]);
@@ -308,6 +345,7 @@ void Lattice::price_counts(const platforms::Offer& offer, std::size_t way) {
 void Lattice::check_placement(const Configuration& configuration) {
   const PricedKind& kind = kind_of(*configuration.offer);
   Experiment experiment = experiment_of(configuration, kind.file);
+  forget_groups(experiment);
   const Locate& locate = ways_[configuration.way].loaded.locate;
   if (locate)
     resolve_placement(experiment, platforms_.platform(kind.file), locate);
@@ -350,7 +388,8 @@ void Lattice::add_rounds(std::size_t number, std::int64_t more) {
 std::optional<Seconds> Lattice::mean_life(const Configuration& configuration) const {
   const Experiment::Transience transience = transience_of(configuration);
   try {
-    const auto life = lifetimes::make_lifetime(transience.lifetime, transience.options);
+    const LifetimeModel model = life_of(*configuration.offer, configuration.way);
+    const auto life = lifetimes::make_lifetime(model.name, model.options);
     const double limit = transience.limit > Seconds(0.0) ? transience.limit.count() : lifetimes::infinity;
     const double mean_s = life->mean_up_to(limit) / transience.time_scale;
     return std::isfinite(mean_s) && mean_s > 0.0 ? std::optional(Seconds(mean_s)) : std::nullopt;
@@ -439,8 +478,10 @@ std::unique_ptr<PlannedJob> Lattice::job_of(const Configuration& configuration) 
   // Prices are those of this offer, not of the one with which the kind was priced.
   loaded.platform = platforms_.platform(kind.file);
   for (platforms::Host& host : loaded.platform.hosts)
-    if (std::ranges::find(kind.hosts, host.name) != kind.hosts.end())
+    if (std::ranges::find(kind.hosts, host.name) != kind.hosts.end()) {
+      host.properties.erase("tandem:zone");
       for (const auto& [name, value] : price_properties(*configuration.offer)) host.properties[name] = value;
+    }
   return std::make_unique<PlannedJob>(std::move(loaded), kind.network,
                                       rounds_of(*configuration.offer, configuration.way),
                                       configuration.rounds);

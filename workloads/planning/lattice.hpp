@@ -14,6 +14,7 @@
 #include "policies/planning/accuracy.hpp"
 #include "policies/planning/choice.hpp"
 #include "workloads/job/check/job_assembly.hpp"
+#include "workloads/job/placement/host_lifetime.hpp"
 #include "workloads/planning/planned_job.hpp"
 #include "workloads/planning/rented_machines.hpp"
 #include "workloads/priced/round_times.hpp"
@@ -101,6 +102,10 @@ class Lattice {
   std::string lacking_memory(const PricedKind& kind, std::size_t way, int workers) const;
   bool always_has_memory(const PricedKind& kind, std::size_t way, int fewest) const;
   std::string why_not(const platforms::Offer& offer) const;
+  /// Of one machine, in the job of the way. Errors: ConfigError if it is in no group of by_host.
+  LifetimeModel life_of(const platforms::Offer& offer, std::size_t way) const;
+  /// With each way with which machines may depart.
+  std::vector<LifetimeModel> lives_of(const platforms::Offer& offer) const;
   std::vector<const platforms::Offer*> without_dominated(const std::vector<const platforms::Offer*>& offers);
   void price_counts(const platforms::Offer& offer, std::size_t way);
   void check_placement(const Configuration& configuration);

@@ -157,8 +157,11 @@ std::vector<int> Lives::chosen_in_resamples() const {
 }
 
 Sensitivity Lives::sensitivity(const std::vector<LivedConfiguration>& lived) const {
-  Sensitivity found{.slower = break_even(&priced::Change::rounds),
-                    .shorter = break_even(&priced::Change::lives)};
+  Sensitivity found;
+  if (!is_met()) return found;
+  const int draws = draws_of_choice();
+  found.slower = break_even(&priced::Change::rounds, draws);
+  found.shorter = break_even(&priced::Change::lives, draws);
   find_dearer(lived, found);
   return found;
 }
@@ -238,25 +241,34 @@ bool Lives::are_fine(const Figures& figures) const {
          (figures.meets_goal && figures.cost_error <= fine_enough * figures.mean_cost);
 }
 
+/// Lives with which the best one is the choice as it is: the first ones, or else all with which it was
+/// chosen.
+int Lives::draws_of_choice() const {
+  const std::size_t first = best();
+  if (is_certain_[first]) return 1;
+  const std::vector<Outcome> first_ones(outcomes_[first].begin(), outcomes_[first].begin() + first_draws);
+  return is_choice_with(first_ones, {}) ? first_draws : draws_;
+}
+
 /// The factor on the duration of rounds (above 1), or on the lives of machines (below 1), up to which the
 /// best one meets the goal and costs no more in the mean than the best one whose machines stay. None: it
 /// hardly matters.
-std::optional<double> Lives::break_even(double priced::Change::*what) const {
+std::optional<double> Lives::break_even(double priced::Change::*what, int draws) const {
   constexpr double most = 16.0, within = 5e-3;
-  if (!is_met()) return std::nullopt;
   const bool shorter = what == &priced::Change::lives;
   const auto holds = [&](double factor) {
     priced::Change change;
     change.*what = shorter ? 1.0 / factor : factor;
-    return is_choice_with(change);
+    return is_choice_with(change, draws);
   };
-  if (!holds(1.0) || holds(most)) return std::nullopt;
+  if (holds(most)) return std::nullopt;
   double low = 1.0, high = most;
   while (high - low > within * low) {
     const double middle = std::sqrt(low * high);
     (holds(middle) ? low : high) = middle;
   }
-  return shorter ? 1.0 / low : low;
+  const double last = low > 1.0 ? low : high;  // Of a goal that is nearly missed, where it surely is.
+  return shorter ? 1.0 / last : last;
 }
 
 /// For all samples: in as many rounds, shorter lives train fewer of them.
@@ -272,10 +284,9 @@ Outcome Lives::changed_outcome(std::size_t i, int draw, const priced::Change& ch
   return outcome;
 }
 
-bool Lives::is_choice_with(const priced::Change& change) const {
+bool Lives::is_choice_with(const priced::Change& change, int draws) const {
   const std::size_t first = best();
   std::vector<Outcome> outcomes;
-  const int draws = is_certain_[first] ? 1 : first_draws;
   int missed = 0;
   for (int draw = 0; draw < draws; ++draw) {
     step_();
@@ -284,6 +295,12 @@ bool Lives::is_choice_with(const priced::Change& change) const {
     // The others could not make it meet the goal. Lives that never end take long.
     if (missed > 0 && wilson(draws - missed, draws).low < goal_.confidence) return false;
   }
+  return is_choice_with(outcomes, change);
+}
+
+/// `outcomes`: of the best one, with the change.
+bool Lives::is_choice_with(const std::vector<Outcome>& outcomes, const priced::Change& change) const {
+  const std::size_t first = best();
   const Figures changed = figures_of(outcomes, goal_, is_certain_[first]);
   if (!changed.meets_goal) return false;
   for (std::size_t i = 0; i < jobs_.size(); ++i) {
@@ -298,7 +315,7 @@ bool Lives::is_choice_with(const priced::Change& change) const {
 /// the mean, or the budget is exceeded. Prices of machines that all share stay.
 void Lives::find_dearer(const std::vector<LivedConfiguration>& lived, Sensitivity& found) const {
   const LivedConfiguration& chosen = lived.front();
-  if (!is_met() || chosen.workers_cost <= 0.0) return;
+  if (chosen.workers_cost <= 0.0) return;
   const auto& configurations = lattice_.configurations();
   const auto* offer = configurations[chosen.number].offer;
   const double others_cost = chosen.figures.mean_cost - chosen.workers_cost;

@@ -91,8 +91,10 @@ class Lives {
   /// At most so many lives.
   LivedConfiguration fresh_of(std::size_t i, int most) const;
   bool are_fine(const Figures& figures) const;
-  std::optional<double> break_even(double priced::Change::*what) const;
-  bool is_choice_with(const priced::Change& change) const;
+  int draws_of_choice() const;
+  std::optional<double> break_even(double priced::Change::*what, int draws) const;
+  bool is_choice_with(const priced::Change& change, int draws) const;
+  bool is_choice_with(const std::vector<Outcome>& outcomes, const priced::Change& change) const;
   void find_dearer(const std::vector<LivedConfiguration>& lived, Sensitivity& found) const;
 
   const Lattice& lattice_;

@@ -40,18 +40,6 @@ struct Zone {
   }
 };
 
-platforms::Host rented_host(const platforms::Offer& offer, const std::string& name,
-                            const std::string& machine, const KeptMachines& kept) {
-  platforms::Host host;
-  host.name = name;
-  host.speed = platforms::find_device(offer.device).speed;
-  host.disks = kept.disks;
-  host.properties = price_properties(offer);
-  host.properties["device"] = offer.device;
-  host.properties["tandem:machine"] = machine;
-  return host;
-}
-
 /// Two vCPUs are the threads of one core, and the hosts of a machine share its cores. Attribute `core` of the
 /// platform counts instead, unless it is 1, the number of a host without it.
 void take_cores_of_offer(platforms::Host& host, const platforms::Description& platform) {
@@ -117,12 +105,27 @@ KeptMachines kept_machines(const std::vector<const LoadedJob*>& ways, PlatformRe
 }
 
 std::map<std::string, std::string> price_properties(const platforms::Offer& offer) {
-  return {{"price_per_hour", to_text(offer.per_hour)},
-          {"billing_step", to_text(offer.billing_step)},
-          {"billing_minimum", to_text(offer.billing_minimum)},
-          {"free_if_revoked_within", to_text(offer.free_if_revoked_within)},
-          {"tandem:price_date", offer.date},
-          {"tandem:region", offer.region}};
+  std::map<std::string, std::string> properties = {
+      {"price_per_hour", to_text(offer.per_hour)},
+      {"billing_step", to_text(offer.billing_step)},
+      {"billing_minimum", to_text(offer.billing_minimum)},
+      {"free_if_revoked_within", to_text(offer.free_if_revoked_within)},
+      {"tandem:price_date", offer.date},
+      {"tandem:region", offer.region}};
+  if (!offer.zone.empty()) properties["tandem:zone"] = offer.zone;
+  return properties;
+}
+
+platforms::Host rented_host(const platforms::Offer& offer, const std::string& name,
+                            const std::string& machine, const KeptMachines& kept) {
+  platforms::Host host;
+  host.name = name;
+  host.speed = platforms::find_device(offer.device).speed;
+  host.disks = kept.disks;
+  host.properties = price_properties(offer);
+  host.properties["device"] = offer.device;
+  host.properties["tandem:machine"] = machine;
+  return host;
 }
 
 std::vector<std::string> RentedMachines::hosts() const {

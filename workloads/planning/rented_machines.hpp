@@ -31,8 +31,13 @@ struct KeptMachines {
 /// A port is the first link of a host. Errors: ConfigError.
 KeptMachines kept_machines(const std::vector<const LoadedJob*>& ways, PlatformReader& platforms);
 
-/// Properties of a host that say what its machine costs.
+/// Properties of a host that say what its machine costs, and where it is.
 std::map<std::string, std::string> price_properties(const platforms::Offer& offer);
+
+/// A host of one machine of the offer. Its properties say also how long such machines live
+/// (transience.options.by_host).
+platforms::Host rented_host(const platforms::Offer& offer, const std::string& name,
+                            const std::string& machine, const KeptMachines& kept);
 
 /// Machines of an offer.
 struct RentedMachines {

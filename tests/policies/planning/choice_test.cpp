@@ -65,8 +65,11 @@ TEST(Choice, TheCheapestThatMeetsTheGoalOrTheNearest) {
   EXPECT_EQ(chosen({}), std::pair(true, std::size_t(0)));
   EXPECT_EQ(chosen({.deadline = Seconds(3 * 3600)}), std::pair(true, std::size_t(2)));
   EXPECT_EQ(chosen({.deadline = Seconds(3600)}), std::pair(false, std::size_t(1)));
-  EXPECT_EQ(chosen({.deadline = Seconds(3 * 3600), .budget = Money(15'000'000)}),
-            std::pair(false, std::size_t(1)));
+  // The cheapest in time, the fastest for the money, and where there is none of either the fastest.
+  for (const auto& [hours, dollars, nearest] : {std::tuple(3, 15, 2), {1, 25, 2}, {1, 5, 1}})
+    EXPECT_EQ(chosen({.deadline = Seconds(3600.0 * hours), .budget = Money(1'000'000 * dollars)}),
+              std::pair(false, static_cast<std::size_t>(nearest)))
+        << hours;
   EXPECT_EQ(chosen({.budget = Money(5'000'000)}), std::pair(false, std::size_t(0)));
 }
 

@@ -146,8 +146,9 @@ class Ranks {
     setting.disk_service = [this](Rank rank, int disk) {
       return plan(rank).disk_service(own(rank).rank, disk);
     };
-    if (std::ranges::any_of(jobs_,
-                            [](const auto& of) { return of.job->devices().measured_disk() != nullptr; }))
+    if (std::ranges::any_of(jobs_, [](const auto& of) {
+          return of.job->devices().measured_disk() != nullptr || of.job->devices().has_fitted_commits();
+        }))
       setting.disk_moving = [this](Rank rank, int disk, const DiskAccess& access, bool write) {
         return plan(rank).disk_moving(own(rank).rank, disk, access, write);
       };

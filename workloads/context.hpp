@@ -143,8 +143,14 @@ struct Completion {
 /// A transfer between memory and a disk.
 struct DiskAccess {
   DiskAccess(Bytes size_, std::int64_t requests_ = 1) : size(size_), requests(requests_) {}
+  static DiskAccess of_state(Bytes size) {
+    DiskAccess access(size);
+    access.is_state = true;
+    return access;
+  }
   Bytes size;
   std::int64_t requests;  ///< requests to the disk, each of which pays its latency, if known; at least 1
+  bool is_state = false;  ///< of a commit or a checkpoint
 };
 
 /// The environment of one rank. Errors: WorldError when MPI, a device or the file system fails.

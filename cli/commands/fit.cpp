@@ -543,9 +543,10 @@ void add_fit_predictor(CLI::App& command, const std::string& subject, const std:
   options->table.are_of_steps = subject == "speed";
   fit->add_option("TABLE", options->table.file, "Table of measured times with features (.csv with a header)")
       ->required();
-  fit->add_option("--target", options->table.target,
-                  "Column of the times (seconds, or 230ms); a column whose name has speed, per_second or /s "
-                  "holds rates")
+  fit->add_option(
+         "--target", options->table.target,
+         "Column of the times (seconds, 230ms, or in the unit of its name: 'Step Time (ms)', step_us); a "
+         "column whose name has speed, per_second or /s holds rates")
       ->required();
   fit->add_option("--group", options->table.group,
                   "Column of the networks: each group is predicted by a fit without it")

@@ -114,8 +114,9 @@ void fit_predictor(const PredictorFitOptions& options) {
                    {"counts_batch", table.are_of_models},
                    {"notes", table.notes},
                    {"devices", json::array()}};
-  fmt::print("{} of {}, in s{}, by {}; features: {}\n", options.table.target, options.table.file,
-             is_rate(options.table.target) ? " per step (1 / rate)" : "", options.table.group,
+  const std::string of_unit = table.unit.of_s == 1.0 ? "" : ", from " + table.unit.name;
+  fmt::print("{} of {}, in s{}{}, by {}; features: {}\n", options.table.target, options.table.file,
+             table.unit.is_rate ? " per step (1 / rate)" : "", of_unit, options.table.group,
              fmt::join(table.features, ", "));
   for (const std::string& note : table.notes) print_note(note);
   for (const auto& [device, rows] : table.devices) {

@@ -11,6 +11,7 @@
 
 #include "platforms/csv_table.hpp"
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/quantity_text.hpp"
 #include "policies/vocabulary/text_parts.hpp"
 #include "workloads/model/features.hpp"
 
@@ -124,6 +125,7 @@ class Reader {
  public:
   explicit Reader(const StepsTableOptions& options) : options_(options), table_(options.file, what) {
     table_.expect(options.target);
+    read_units();
     table_.expect(options.group);
     if (!options.device.empty()) table_.expect(options.device);
     choose_features(table_, options, found_);
@@ -140,35 +142,80 @@ class Reader {
       found_.notes.emplace_back(
           "features are those of the models in the column model, for their usual images");
     leave_out_constants();
-    for (const auto& [device, rows] : found_.devices) check_groups(device, rows);
+    for (const auto& [device, rows] : found_.devices) {
+      check_groups(device, rows);
+      if (!found_.are_of_models) check_units_of_features(device, rows);
+    }
     return std::move(found_);
   }
 
  private:
+  /// A column with its unit.
+  struct OtherColumn {
+    std::string name;
+    ColumnUnit unit;
+  };
+
+  void read_units() {
+    const auto unit = unit_of_column(options_.target);
+    if (!unit)
+      table_.fail_header(
+          "a target whose name has a unit of time, such as (s), (ms), _us, _minutes or (steps/s), "
+          "or no unit",
+          options_.target);
+    found_.unit = *unit;
+    if (!options_.are_of_steps || (unit->is_rate && !is_of_steps(options_.target, *unit))) return;
+    for (const std::string& name : table_.columns()) {
+      const auto other = unit_of_column(name);
+      if (other && other->is_rate != unit->is_rate && is_of_steps(name, *other))
+        others_.push_back({name, *other});
+    }
+  }
+
   double time() const {
-    if (is_rate(options_.target)) return 1.0 / table_.positive(options_.target);
-    const double time_s = table_.duration(options_.target);
-    if (time_s <= 0.0) table_.fail(options_.target, "a time above 0", table_.text(options_.target));
+    const ColumnUnit& unit = found_.unit;
+    if (unit.is_rate) return unit.of_s / table_.positive(options_.target);
+    const std::string text = table_.text(options_.target);
+    if (unit.of_s != 1.0 && has_time_unit(text))
+      table_.fail(options_.target, "a number without a unit: the column's name says " + unit.name, text);
+    const double time_s = table_.duration(options_.target) * unit.of_s;
+    if (time_s <= 0.0) table_.fail(options_.target, "a time above 0", text);
     return time_s;
+  }
+
+  /// Speeds of several workers together may be some times higher than that of one; units are wrong by more.
+  void check_others(double time_s) const {
+    constexpr double alike = 10.0;
+    for (const auto& [name, unit] : others_) {
+      const auto value = parse_number<double>(table_.text(name));
+      if (!value || !(*value > 0.0)) continue;
+      const double expected = unit.is_rate ? unit.of_s / time_s : time_s / unit.of_s;
+      if (*value >= expected / alike && *value <= expected * alike) continue;
+      table_.fail(name,
+                  fmt::format("about {:.3g}, because {} is {} (is the unit of one of these columns wrong?)",
+                              expected, options_.target, table_.text(options_.target)),
+                  table_.text(name));
+    }
   }
 
   void add_row() {
     if (first_place_.empty()) first_place_ = table_.place();
     const std::string device = options_.device.empty() ? "" : name_in(table_, options_.device);
     const double time_s = time();
+    check_others(time_s);
     const std::string group = name_in(table_, options_.group);
     estimates::Reading reading{{source_->input(table_), time_s, group}, table_.text(run_column)};
     const bool is_first = !found_.devices.contains(device);
     DeviceReadings& rows = found_.devices[device];
     if (is_first) {
       rows.precision = table_.text(precision_column);
-      first_places_[device] = table_.place();
     }
+    std::vector<std::string>& places = places_[device];
+    places.push_back(table_.place());
     if (table_.text(precision_column) != rows.precision)
-      table_.fail(
-          precision_column,
-          fmt::format("'{}' as in {} (fit each precision apart)", rows.precision, first_places_[device]),
-          table_.text(precision_column));
+      table_.fail(precision_column,
+                  fmt::format("'{}' as in {} (fit each precision apart)", rows.precision, places.front()),
+                  table_.text(precision_column));
     if (table_.has(batch_column)) add_batch(rows, is_first);
     rows.readings.push_back(std::move(reading));
   }
@@ -215,8 +262,54 @@ class Reader {
     if (groups.size() >= least) return;
     throw ConfigError(
         fmt::format("{}: {}: expected at least three groups{} (each is predicted without it), found {}: {}",
-                    first_places_.at(device), options_.group, device.empty() ? "" : " of device " + device,
+                    places_.at(device).front(), options_.group, device.empty() ? "" : " of device " + device,
                     groups.size(), fmt::join(groups, ", ")));
+  }
+
+  /// A group has a feature in two units where its values differ by a power of 1000, but its times do not.
+  void check_units_of_features(const std::string& device, const DeviceReadings& rows) {
+    const auto is_power = [](double ratio) {
+      constexpr double rounding = 2e-3;
+      const double power = std::abs(std::log10(ratio)) / 3.0;
+      return power > 0.5 && std::abs(power - std::round(power)) < rounding;
+    };
+    constexpr double alike = 2.0;
+    for (std::size_t i = 0; i < found_.features.size(); ++i) {
+      if (found_.features[i] == batch_column) continue;
+      std::map<std::string, std::size_t> first_rows;  // by group
+      for (std::size_t row = 0; row < rows.readings.size(); ++row) {
+        const estimates::FormPoint& point = rows.readings[row].point;
+        const std::size_t first_row = first_rows.emplace(point.group, row).first->second;
+        const estimates::FormPoint& first = rows.readings[first_row].point;
+        const double value = point.input.features[i], known = first.input.features[i];
+        const double slower = std::max(point.value, first.value), faster = std::min(point.value, first.value);
+        if (!(value > 0.0 && known > 0.0) || !is_power(value / known) || slower > alike * faster) continue;
+        throw ConfigError(fmt::format(
+            "{}: {}: expected one unit in all rows, found {:g} where {} has {:g} with a time alike",
+            places_.at(device)[row], found_.features[i], value, places_.at(device)[first_row], known));
+      }
+      note_jump(i, rows);
+    }
+  }
+
+  /// Between the values of a feature, although times overlap.
+  void note_jump(std::size_t feature, const DeviceReadings& rows) {
+    constexpr double jump = 50.0;
+    std::vector<std::pair<double, double>> values;  // with times
+    for (const auto& reading : rows.readings)
+      values.emplace_back(reading.point.input.features[feature], reading.point.value);
+    std::ranges::sort(values);
+    double slowest_s = 0.0;  // of the values below
+    for (std::size_t i = 1; i < values.size(); ++i) {
+      slowest_s = std::max(slowest_s, values[i - 1].second);
+      if (values[i - 1].first <= 0.0 || values[i].first < jump * values[i - 1].first) continue;
+      const bool overlap = std::any_of(values.begin() + static_cast<std::ptrdiff_t>(i), values.end(),
+                                       [&](const auto& above) { return above.second < slowest_s; });
+      if (overlap)
+        found_.notes.push_back(
+            fmt::format("'{}' jumps from {:g} to {:g}, and times do not: are all rows in one unit?",
+                        found_.features[feature], values[i - 1].first, values[i].first));
+    }
   }
 
   const StepsTableOptions& options_;
@@ -225,18 +318,11 @@ class Reader {
   std::optional<FeatureSource> source_;
   bool batch_may_differ_ = false;
   std::string first_place_;
-  std::map<std::string, std::string> first_places_;  ///< by device
+  std::vector<OtherColumn> others_;                         ///< of the times that the target has, too
+  std::map<std::string, std::vector<std::string>> places_;  ///< of the rows, by device
 };
 
 }  // namespace
-
-bool is_rate(const std::string& column) {
-  const std::string name = lower(column);
-  const auto has = [&](const char* mark) { return name.find(mark) != std::string::npos; };
-  // "s/step" and "seconds/sample" are times.
-  const auto ends_in = [&](const char* mark) { return name.ends_with(mark); };
-  return has("speed") || has("per_second") || ends_in("/s") || ends_in("/sec") || ends_in("/second");
-}
 
 StepsTable read_steps_table(const StepsTableOptions& options) { return Reader(options).read(); }
 

@@ -6,13 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "cli/fit/column_unit.hpp"
 #include "policies/estimates/group_folds.hpp"
 
 namespace tandem::cli {
 
 struct StepsTableOptions {
   std::string file;
-  std::string target;              ///< column of times (s, or with a unit), or of rates: see is_rate()
+  std::string target;              ///< column of times or of rates: see unit_of_column()
   std::string group;               ///< column: what is predicted without having been seen
   std::string device;              ///< column; empty: all rows are of one device
   std::string features;            ///< names, separated by commas; empty: the usual ones that the table has
@@ -28,16 +29,13 @@ struct DeviceReadings {
 };
 
 struct StepsTable {
+  ColumnUnit unit;  ///< of the target
   std::vector<std::string> features;
   bool are_of_models = false;  ///< computed from the column `model`: the table has no columns of features
   bool has_layers = false;     ///< computed, too
   std::map<std::string, DeviceReadings> devices;  ///< by name; of a table without devices: ""
   std::vector<std::string> notes;                 ///< where features come from, and which were left out
 };
-
-/// Whether a column's name says that it holds steps per second, whose inverse is the time of a step: it has
-/// "speed" or "per_second", or ends in "/s", "/sec" or "/second".
-bool is_rate(const std::string& column);
 
 /// Rows that a predictor is asked about.
 struct AskedRow {
@@ -52,8 +50,10 @@ struct AskedRow {
 /// those of the models of the catalogue in the column `model`, for their usual images, with flops and bytes
 /// times the column `batch` if there is one; the layers of these models are known, too, unless `features`
 /// names some. Errors: ConfigError with file and line for missing columns; times that are not above 0;
-/// features that are missing, not finite or the same in all rows; a device with fewer than three groups, with
-/// two precisions, or with several batches where `batch` is not a feature.
+/// features that are missing, not finite or the same in all rows;
+/// units that disagree: of the target and its name, of the times of steps and a column of their rates, or of
+/// one feature of a group; a device with fewer than three groups, with two precisions, or with several
+/// batches where `batch` is not a feature.
 StepsTable read_steps_table(const StepsTableOptions& options);
 
 /// Rows with the features of the table; `device`: a column, or empty. Errors: ConfigError as above.

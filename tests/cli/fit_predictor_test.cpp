@@ -231,6 +231,39 @@ TEST_F(FitPredictor, OfCheckpointsIsTheSame) {
   EXPECT_LT(found.at("devices")[0].at("errors").at("mean").get<double>(), 1e-6);
 }
 
+/// A write of the model takes a second, or two.
+TEST_F(FitPredictor, CommitsTakeIt) {
+  ASSERT_EQ(line_.tandem("init job --gpus t4:1 --model resnet32").exit_code, 0);
+  const auto makespan_s = [&](const std::string& more) {
+    const auto simulated = line_.tandem(
+        "simulate job.yaml --set stop.rounds=5 --set checkpoint.policy=fixed --set "
+        "checkpoint.options.interval=1 --out out --force " +
+        more);
+    EXPECT_EQ(simulated.exit_code, 0) << simulated.output;
+    return json::parse(std::ifstream(line_.folder() / "out/summary.json")).at("makespan_s").get<double>();
+  };
+  const double by_disk_s = makespan_s("");
+  std::vector<double> found_s;
+  for (const int seconds : {1, 2}) {
+    std::string table = "network,checkpoint_bytes,written\n";
+    for (int i = 0; i < 6; ++i)
+      table +=
+          std::to_string(i) + ',' + json(5e5 * (1 + i)).dump() + ',' + json(seconds + 1e-9 * i).dump() + '\n';
+    line_.write("written.csv", table);
+    fit("checkpoint written.csv --target written --group network --out checkpoint.json");
+    found_s.push_back(makespan_s("--set physics.commit_predictor=checkpoint.json"));
+  }
+  EXPECT_GT(found_s[0], by_disk_s + 3.0);
+  EXPECT_GT(found_s[1], found_s[0] + 3.0) << "some commits of a second each";
+  EXPECT_NEAR(makespan_s("--set physics.commit_predictor=checkpoint.json --fidelity priced"), found_s[1],
+              0.1 * found_s[1]);
+  const auto swapped =
+      line_.tandem("simulate job.yaml --set stop.rounds=5 --set physics.predictor=checkpoint.json");
+  EXPECT_EQ(swapped.exit_code, 2);
+  EXPECT_THAT(swapped.output, HasSubstr("expected 'speed', a predictor of step times for physics.predictor, "
+                                        "found 'checkpoint'"));
+}
+
 TEST_F(FitPredictor, RefusesWhatIsNoTable) {
   const auto refuses = [&](const std::string& table, const std::string& words, const std::string& part) {
     line_.write("bad.csv", table);

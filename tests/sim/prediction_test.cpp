@@ -30,7 +30,13 @@ struct Case {
   std::string unused = "";  ///< cores, in words, if `binds` is given
   int rounds = 10;
   double slow_link = 0.0;  ///< of the last worker, in B/s; 0: as the others
+  bool shared = false;     ///< both directions of a link share it, and the server's link binds
 };
+/// On links that both directions share, as those of SimGrid do where a platform does not say.
+Case on_shared_links(Case of) {
+  of.shared = true;
+  return of;
+}
 /// Of a job whose last steps are of no round.
 Case in_long_job(Case of) {
   of.rounds = 100;
@@ -56,6 +62,13 @@ class Predictions : public ::testing::TestWithParam<Case> {
       body.replace(
           at, last.size(),
           fmt::format("<link id='l{}' bandwidth='{}Bps'", GetParam().workers + 1, GetParam().slow_link));
+    }
+    const auto remove = [&body](const std::string& text) {
+      for (std::size_t at = 0; (at = body.find(text)) != std::string::npos;) body.erase(at, text.size());
+    };
+    if (GetParam().shared) {
+      remove(" sharing_policy='SPLITDUPLEX'");
+      remove(" direction='UP'");
     }
     const std::string cores = "core='2'";
     body.replace(body.find(cores), cores.size(), fmt::format("core='{}'", GetParam().cores));
@@ -104,6 +117,10 @@ TEST_P(Predictions, AreThoseOfTheSimulation) {
   if (rounds >= 100) {
     EXPECT_NEAR(found.samples_per_round() * rounds / 32, static_cast<double>(run.journal.steps.size()),
                 (GetParam().within + 0.02) * static_cast<double>(run.journal.steps.size()));
+  }
+  if (GetParam().shared) {
+    EXPECT_EQ(found.limits.front().name, "link l0, by pushes and replies");
+    EXPECT_LE(found.limits.front().rounds_per_s * found.round.count(), 1.0 + 1e-3);
   }
   if (GetParam().binds.empty()) return;
   EXPECT_EQ(found.limits.front().name, GetParam().binds);
@@ -231,6 +248,11 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"k_batch_sync_4_k_2", 4, 0.3, with_quorum("k-batch-sync", 2)},
         Case{"k_batch_sync_4_k_4", 4, 0.2, with_quorum("k-batch-sync", 4)},
         Case{"k_batch_sync_12", 12, 0.4, with_quorum("k-batch-sync", 24)},
+        on_shared_links({"bsp_8_shared", 8, 0.02, bsp}),
+        on_shared_links({"asp_4_shared", 4, 0.12, by("asp")}),
+        on_shared_links({"asp_8_shared", 8, 0.12, by("asp")}),
+        on_shared_links({"dc_asgd_8_shared", 8, 0.12, by("dc-asgd")}),
+        on_shared_links({"k_batch_sync_8_shared", 8, 0.12, with_quorum("k-batch-sync", 4)}),
         Case{"esync_2_unequal_links", 2, 0.03, by("esync"), false, 2, "", "", "", 100, 1e8},
         in_long_job({"esync_6_unequal", 6, 0.1, esync, true}),
         in_long_job({"esync_6_unequal_ring", 6, 0.02, esync_over_ring, true})),

@@ -34,7 +34,7 @@ void CheckpointWriter::save(std::int64_t round, std::int64_t samples, std::span<
       save_model(job_, plan_.directory, round, {values.begin(), values.end()});
     };
   if (disk_) {
-    Pending writing = context_.write(*disk_, model_.bytes(), std::move(write));
+    Pending writing = context_.write(*disk_, DiskAccess::of_state(model_.bytes()), std::move(write));
     context_.wait(writing);
   } else if (write) {
     write();

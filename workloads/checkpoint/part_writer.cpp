@@ -25,7 +25,7 @@ void PartWriter::write(std::int64_t round, Seconds started, const KeptRounds& ke
   Kernel transfer;
   if (save) transfer = [this, save = std::move(save)] { failed_ = !save(); };
   if (takes_time && disk_ && !in_memory_) {
-    writing_ = context_.write(*disk_, size_, std::move(transfer));
+    writing_ = context_.write(*disk_, DiskAccess::of_state(size_), std::move(transfer));
   } else {
     if (transfer) transfer();
     // A part that this rank could not keep is not sent; a host that is left alone has no buddy.

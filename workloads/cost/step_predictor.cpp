@@ -100,7 +100,7 @@ bool is_predictor_of(const std::vector<std::string>& features, const DeviceDocum
 
 [[noreturn]] void refuse_unknown(const StepPredictor& predictor, const std::string& needed,
                                  const std::string& remedy) {
-  throw KeyError("physics.predictor",
+  throw KeyError(predictor.key,
                  fmt::format("a predictor that knows {}: {}, or use no predictor", needed, remedy),
                  "'" + predictor.file + "'");
 }
@@ -111,9 +111,8 @@ const PredictorOfDevice& find_predictor(const StepPredictor& predictor, const st
   std::vector<std::string> known;
   for (const PredictorOfDevice& of : predictor.devices)
     known.push_back(of.device.empty() ? "one without a name" : of.device);
-  refuse_unknown(
-      predictor, fmt::format("device {} (it knows {})", device, fmt::join(known, ", ")),
-      "measure steps on that device, and name the column of devices in `tandem fit speed --device`");
+  refuse_unknown(predictor, fmt::format("device {} (it knows {})", device, fmt::join(known, ", ")),
+                 "measure times on that device, and name the column of devices in `tandem fit --device`");
 }
 
 /// Of the model and batch, in the order of the predictor's features.
@@ -132,15 +131,16 @@ std::vector<double> values_of(const StepPredictor& predictor, int batch, const M
   return values;
 }
 
-}  // namespace
-
-StepPredictor load_step_predictor(const std::string& file) {
-  auto document =
-      read_fields<PredictorDocument>(read_json_file(file, "a predictor that `tandem fit speed` wrote"), file);
-  if (document.predictor != "speed")
-    throw ConfigError(fmt::format("{}: /predictor: expected 'speed', a predictor of step times, found '{}'",
-                                  file, document.predictor));
+/// `subject`: of `tandem fit`.
+StepPredictor load_predictor(const std::string& file, const std::string& subject, const std::string& of,
+                             const std::string& key) {
+  auto document = read_fields<PredictorDocument>(
+      read_json_file(file, "a predictor that `tandem fit " + subject + "` wrote"), file);
+  if (document.predictor != subject)
+    throw ConfigError(fmt::format("{}: /predictor: expected '{}', a predictor of {} for {}, found '{}'", file,
+                                  subject, of, key, document.predictor));
   StepPredictor found{.file = file,
+                      .key = key,
                       .features = std::move(document.features),
                       .counts_batch = document.counts_batch,
                       .devices = {}};
@@ -148,8 +148,8 @@ StepPredictor load_step_predictor(const std::string& file) {
     if (!is_predictor_of(found.features, of))
       throw ConfigError(
           fmt::format("{}: /devices/{}: expected forms and ranges of the features {}, found "
-                      "others; run `tandem fit speed` again",
-                      file, found.devices.size(), fmt::join(found.features, ", ")));
+                      "others; run `tandem fit {}` again",
+                      file, found.devices.size(), fmt::join(found.features, ", "), subject));
     PredictorOfDevice& own = found.devices.emplace_back();
     own.device = of.device.value_or("");
     own.precision = of.precision.value_or("");
@@ -162,6 +162,38 @@ StepPredictor load_step_predictor(const std::string& file) {
     }
   }
   return found;
+}
+
+FittedStep predict_inside(const StepPredictor& predictor, const PredictorOfDevice& of,
+                          const std::string& device, int batch, const ModelFeatures& model) {
+  const auto values = values_of(predictor, batch, model);
+  if (const std::string outside = outside_text(predictor.features, of.predictor, values); !outside.empty())
+    refuse_unknown(predictor, fmt::format("such a model on device {} ({})", device, outside),
+                   "measure larger and smaller models");
+  const double samples = predictor.counts_batch ? batch : 1.0;
+  const auto time = of.predictor.predict({values, layers_of(model, samples)}, confidence_of_steps);
+  if (!(time.value > 0.0) || !std::isfinite(time.value))
+    throw ConfigError(fmt::format("{}: expected a time above 0 on device {}, found {:g} s", predictor.file,
+                                  device, time.value));
+  return {Seconds(time.value), Seconds(time.lower), Seconds(time.upper),
+          std::min(confidence_of_steps, of.predictor.most_confidence())};
+}
+
+}  // namespace
+
+StepPredictor load_step_predictor(const std::string& file) {
+  return load_predictor(file, "speed", "step times", "physics.predictor");
+}
+
+StepPredictor load_commit_predictor(const std::string& file) {
+  return load_predictor(file, "checkpoint", "times of checkpoints", "physics.commit_predictor");
+}
+
+FittedStep predict_checkpoint(const StepPredictor& predictor, const std::string& device,
+                              const ModelFeatures& model) {
+  const bool is_of_all = predictor.devices.size() == 1 && predictor.devices.front().device.empty();
+  return predict_inside(predictor, is_of_all ? predictor.devices.front() : find_predictor(predictor, device),
+                        device, 1, model);
 }
 
 FittedStep predict_step(const StepPredictor& predictor, const std::string& device, Precision precision,
@@ -178,17 +210,7 @@ FittedStep predict_step(const StepPredictor& predictor, const std::string& devic
                                of.batch ? fmt::format("{:g} to {:g}", of.batch->first, of.batch->second)
                                         : std::string("no batch")),
                    "measure steps of that batch, and state it in the table's column batch");
-  const auto values = values_of(predictor, batch, model);
-  if (const std::string outside = outside_text(predictor.features, of.predictor, values); !outside.empty())
-    refuse_unknown(predictor, fmt::format("such a model on device {} ({})", device, outside),
-                   "measure larger and smaller models");
-  const double samples = predictor.counts_batch ? batch : 1.0;
-  const auto time = of.predictor.predict({values, layers_of(model, samples)}, confidence_of_steps);
-  if (!(time.value > 0.0) || !std::isfinite(time.value))
-    throw ConfigError(fmt::format("{}: expected a time above 0 on device {}, found {:g} s", predictor.file,
-                                  device, time.value));
-  return {Seconds(time.value), Seconds(time.lower), Seconds(time.upper),
-          std::min(confidence_of_steps, of.predictor.most_confidence())};
+  return predict_inside(predictor, of, device, batch, model);
 }
 
 std::string outside_text(const std::vector<std::string>& features, const estimates::Predictor& predictor,

@@ -1,5 +1,5 @@
-// Predictors of step times, which `tandem fit speed` writes: what a file knows, and how long a step of a
-// model takes by it.
+// Predictors of the times of steps and of checkpoints, which `tandem fit speed` and `tandem fit checkpoint`
+// write: what a file knows, and how long a step of a model, or a write of it, takes by it.
 #pragma once
 
 #include <optional>
@@ -24,12 +24,13 @@ struct PredictorOfDevice {
 
 struct StepPredictor {
   std::string file;
+  std::string key;                    ///< of experiments, that names the file
   std::vector<std::string> features;  ///< as `tandem show MODEL --json` names them, or "batch"
   bool counts_batch = false;          ///< features are those of a whole batch, not of one sample
   std::vector<PredictorOfDevice> devices;
 };
 
-/// A step of the whole batch: both passes and the optimiser.
+/// A step of the whole batch: both passes and the optimiser. Or a checkpoint of the model.
 struct FittedStep {
   Seconds value, lower, upper;  ///< the interval is that of estimates::Predictor::predict
   double confidence;            ///< of the interval: at most n / (n + 1) with n groups
@@ -37,11 +38,18 @@ struct FittedStep {
 
 /// Errors: ConfigError with file and key for a file that `tandem fit speed` did not write.
 StepPredictor load_step_predictor(const std::string& file);
+/// The same of `tandem fit checkpoint`.
+StepPredictor load_commit_predictor(const std::string& file);
 
 /// Errors: KeyError of physics.predictor for a device, a precision, a batch or features that were not
 /// measured.
 FittedStep predict_step(const StepPredictor& predictor, const std::string& device, Precision precision,
                         int batch, const ModelFeatures& model);
+
+/// Of a predictor without devices, for all devices. Errors: KeyError of physics.commit_predictor for a device
+/// or features that were not measured.
+FittedStep predict_checkpoint(const StepPredictor& predictor, const std::string& device,
+                              const ModelFeatures& model);
 
 /// "launches is 12, but was 20 to 300 where it was measured"; empty: all features are inside.
 std::string outside_text(const std::vector<std::string>& features, const estimates::Predictor& predictor,

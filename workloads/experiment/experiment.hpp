@@ -248,8 +248,9 @@ struct Experiment {
 
   struct Physics {
     NetworkSource network = NetworkSource::platform;
-    std::string profile;    ///< path of a calibration profile; empty: none
-    std::string predictor;  ///< path of a predictor of step times; empty: none
+    std::string profile;           ///< path of a calibration profile; empty: none
+    std::string predictor;         ///< path of a predictor of step times; empty: none
+    std::string commit_predictor;  ///< the same of the times of commits
     LibraryAlgorithm all_reduce = LibraryAlgorithm::automatic;
     NoiseSource noise = NoiseSource::none;
     double spread = 0.0;  ///< coefficient of variation of steps' computing times; 0: that of each device

@@ -615,6 +615,13 @@ std::vector<ExperimentKey> physics_keys() {
        "predictor of step times, a file made by `tandem fit speed`: steps take the time that it says for the "
        "model, the batch and the device of each worker. Models, batches, devices and precisions that it does "
        "not know are refused. Refused with measured times of the model; empty: none"},
+      {KEY(physics.commit_predictor), file(),
+       "predictor of the times of checkpoints, a file made by `tandem fit checkpoint`: a disk writes the "
+       "model "
+       "in the time that it says, by the device of the machine or without devices, and the parts of commits "
+       "in "
+       "proportion to their bytes. Models and devices that it does not know are refused; empty: the rates of "
+       "disks count"},
       {KEY(physics.all_reduce),
        {},
        "how a library's all-reduce (sync.collective native) sums where no calibration says how long it takes "

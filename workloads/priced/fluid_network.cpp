@@ -162,10 +162,11 @@ std::pair<Seconds, std::string> FluidNetwork::busiest(const std::vector<Connecti
   struct Load {
     double time_s = 0.0;
     const Connection* first = nullptr;
-    bool is_common = false;  ///< others than from the first one's host to its other one cross it
+    bool is_common = false;  ///< others than those between the first one's hosts cross it
   };
   const auto has_same_ends = [this](const Connection& one, const Connection& other) {
-    return one.group == other.group && like(one.from) == like(other.from) && like(one.to) == like(other.to);
+    const auto ends = [this](const Connection& of) { return std::minmax({like(of.from), like(of.to)}); };
+    return one.group == other.group && ends(one) == ends(other);
   };
   std::map<std::size_t, Load> loads;
   for (const Connection& connection : connections) {

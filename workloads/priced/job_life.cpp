@@ -390,7 +390,7 @@ CommitTimes commit_times(const Job& job) {
   CommitTimes times;
   for (Rank rank = 0; rank < job.roster().size(); ++rank) {
     if (!has_part_in_commits(job, rank)) continue;
-    const DiskAccess access(commit_size(job, rank));
+    const DiskAccess access = DiskAccess::of_state(commit_size(job, rank));
     const std::string& host = job.roster().host_of(rank);
     times.size += access.size;
     const auto disk = job.devices().disk_of(rank);

@@ -338,7 +338,10 @@ class Predictor {
     };
     const auto step = [&](const std::vector<prices::QueueClass>& classes, double with_model,
                           double variation) {
-      const std::vector<Seconds> service = {push, update, reply * with_model};
+      std::vector<Seconds> service = {push, update, reply * with_model};
+      // Pushes and replies in one channel are one queue.
+      const Seconds both = rounds.busiest_of_both(with_model, true).first * of_one;
+      if (is_longer(both, std::max(push, reply * with_model))) service = {both, update};
       return Seconds(found_.workers / prices::throughput(classes, service, variation).steps_per_s);
     };
     const std::vector<prices::QueueClass> classes = classes_with(with_model_, Seconds(0.0));
@@ -491,6 +494,8 @@ class Predictor {
   void limit(std::string name, Seconds round, Limit::Of of = Limit::Of::workers) {
     if (round > Seconds(0.0)) found_.limits.push_back({std::move(name), 1.0 / round.count(), of});
   }
+  /// By more than rounding, also that of bytes.
+  static bool is_longer(Seconds one, Seconds other) { return one > other * (1 + 1e-6); }
   void limit_by_computing() {
     limit(fmt::format("computing ({}{})", slowest_->host, classes_.size() > 1 ? ", the slowest" : ""),
           slowest_->computing());
@@ -498,14 +503,24 @@ class Predictor {
   /// `servers`: their work in a round. Pre: what limits the workers is known.
   void limit_by_servers(const ServerRounds& rounds, Seconds servers, bool common) {
     Seconds links{0.0};
-    for (const bool pushes : {true, false}) {
-      auto [time, channel] = rounds.busiest(pushes, common);
-      if (!pushes) time = time * with_model_;
-      const bool is_of_server = found_.workers > 1 && rounds.busiest(pushes, true).second == channel;
+    const auto limit_by = [&](const std::pair<Seconds, std::string>& busiest, const std::string& of_all,
+                              const char* messages) {
+      const auto& [time, channel] = busiest;
+      const bool is_of_server = found_.workers > 1 && of_all == channel;
       if (is_of_server) links = std::max(links, time);
-      limit(fmt::format("link {}, by {}", channel, pushes ? "pushes" : "replies"), time,
+      limit(fmt::format("link {}, by {}", channel, messages), time,
             is_of_server ? Limit::Of::servers : Limit::Of::network);
-    }
+    };
+    auto pushes = rounds.busiest(true, common), replies = rounds.busiest(false, common);
+    replies.first = replies.first * with_model_;
+    const auto both = rounds.busiest_of_both(with_model_, common);
+    if (is_longer(both.first, std::max(pushes.first, replies.first)))
+      limit_by(both, rounds.busiest_of_both(with_model_, true).second, "pushes and replies");
+    // A link of both is not named twice.
+    if (pushes.second != both.second || !is_longer(both.first, pushes.first))
+      limit_by(pushes, rounds.busiest(true, true).second, "pushes");
+    if (replies.second != both.second || !is_longer(both.first, replies.first))
+      limit_by(replies, rounds.busiest(false, true).second, "replies");
     found_.unused_cores = rounds.unused_cores();
     limit("the work of the servers" + rounds.busiest_servers(), servers, Limit::Of::servers);
     count_servers_needed(rounds, links, servers);

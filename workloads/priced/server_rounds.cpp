@@ -9,6 +9,7 @@
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 
 #include "policies/vocabulary/text_parts.hpp"
 
@@ -115,6 +116,16 @@ std::vector<Connection> ServerRounds::messages(bool pushes) const {
       all.push_back(std::move(connection));
     }
   return all;
+}
+
+std::pair<Seconds, std::string> ServerRounds::busiest_of_both(double replies, bool common) const {
+  std::vector<Connection> all = messages(true);
+  for (Connection& reply : messages(false)) {
+    for (auto& message : reply.messages)
+      message.size = Bytes(std::llround(static_cast<double>(message.size.count()) * replies));
+    all.push_back(std::move(reply));
+  }
+  return network_.busiest(all, common);
 }
 
 prices::CoreWork ServerRounds::work_of(Rank rank, Bytes size, int tensors, int pushes) const {

@@ -40,6 +40,8 @@ class ServerRounds {
   std::pair<Seconds, std::string> busiest(bool pushes, bool common = false) const {
     return network_.busiest(messages(pushes), common);
   }
+  /// The same of pushes and replies together, with this share of the bytes of replies.
+  std::pair<Seconds, std::string> busiest_of_both(double replies, bool common = false) const;
   /// How long the worker's messages take alone, without latency.
   Seconds alone(int worker, bool pushes) const { return network_.busiest(messages_of(worker, pushes)).first; }
   /// From the end of a worker's step until its push has arrived, if nobody else pushes. Pre: it is not late.

@@ -69,6 +69,23 @@ TEST(StepPredictor, ReadsAllKindsOfForms) {
   EXPECT_NEAR(predicted(with_centres(), model), std::exp(-3.0 + bumps), 1e-12);
 }
 
+/// Of a table without devices, for any device: two seconds, whatever the model.
+TEST(StepPredictor, GivesTimesOfCheckpoints) {
+  const testing::TemporaryFolder folder;
+  FittedForm constant = {.name = "mean", .least = {0.0}, .span = {1.0}, .terms = {{{0}, 2.0}}};
+  json document = file_of(constant);
+  document["predictor"] = "checkpoint";
+  document["devices"][0]["device"] = nullptr;
+  const std::string file = folder.write("checkpoint.json", document.dump());
+  ModelFeatures model;
+  model.matrix_flops = Flops(5e7);
+  EXPECT_NEAR(predict_checkpoint(load_commit_predictor(file), "any", model).value.count(), 2.0, 1e-12);
+  EXPECT_THROW(load_step_predictor(file), ConfigError);
+  document["devices"][0]["device"] = "t4";
+  const std::string of_device = folder.write("of_device.json", document.dump());
+  EXPECT_THROW(predict_checkpoint(load_commit_predictor(of_device), "k80", model), ConfigError);
+}
+
 TEST(StepPredictor, RefusesFormsOfOtherFeatures) {
   const testing::TemporaryFolder folder;
   FittedForm damaged = with_centres();

@@ -171,7 +171,8 @@ Seconds time_of_commit(const Job& job) {
   if (plan.are_in_memory()) return longest;
   for (const Rank rank : ranks_of_state(job.roster(), job.exchange()))
     if (const auto disk = job.devices().disk_of(rank))
-      longest = std::max(longest, job.devices().disk_moving(rank, *disk, commit_size(job, rank), true));
+      longest = std::max(longest, job.devices().disk_moving(
+                                      rank, *disk, DiskAccess::of_state(commit_size(job, rank)), true));
   return longest;
 }
 

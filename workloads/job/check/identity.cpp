@@ -53,6 +53,8 @@ JobIdentity identity_of(const Job& job) {
   identity.emplace_back("the parameters of model '" + job.model().name + "'", digest_of_layout(job.model()));
   if (const std::string& predictor = job.spec().experiment.physics.predictor; !predictor.empty())
     add_file("the predictor of steps", predictor);
+  if (const std::string& predictor = job.spec().experiment.physics.commit_predictor; !predictor.empty())
+    add_file("the predictor of commits", predictor);
   // Modelled mathematics takes the sizes of the files where a machine has them.
   const DatasetInfo& info = job.data().info();
   identity.emplace_back("the samples of data set '" + info.name + "'",

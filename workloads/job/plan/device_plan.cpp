@@ -133,9 +133,9 @@ MeasuredPasses fitted_passes(const std::shared_ptr<const PricedModel>& estimated
 }
 
 /// Errors: KeyError for a model that the program does not plan.
-ModelFeatures features_for_predictor(const LearnerSetting& learner) {
+ModelFeatures features_for_predictor(const LearnerSetting& learner, const std::string& key) {
   if (learner.model == "synthetic" || is_script(learner.model))
-    throw KeyError("workload.model", "a model of `tandem list model`, whose features physics.predictor needs",
+    throw KeyError("workload.model", "a model of `tandem list model`, whose features " + key + " needs",
                    "'" + learner.model + "'");
   return features_of(plan_model(learner));
 }
@@ -211,6 +211,7 @@ DevicePlan::DevicePlan(const JobSpec& spec, const Roster& roster, const ReplicaP
       model, std::move(name), compression_cost(exchange), are_native_ && is_measured ? profile_ : nullptr,
       spec.experiment.workload.precision, decoding_threads(spec.experiment), std::move(measured));
   refuse_two_measurements(*prices_, spec.experiment);
+  if (!spec.experiment.physics.commit_predictor.empty()) fit_commits(replica);
   if (spec.experiment.physics.predictor.empty()) return;
   refuse_varying_batches(spec.experiment, exchange);
   fit_steps(replica);
@@ -219,7 +220,7 @@ DevicePlan::DevicePlan(const JobSpec& spec, const Roster& roster, const ReplicaP
 void DevicePlan::fit_steps(const ReplicaPlan& replica) {
   const auto& workload = spec_.experiment.workload;
   const StepPredictor predictor = load_step_predictor(spec_.experiment.physics.predictor);
-  const ModelFeatures features = features_for_predictor(replica.learner);
+  const ModelFeatures features = features_for_predictor(replica.learner, "physics.predictor");
   const auto add = [&](const platforms::Device& device) {
     if (fitted_.contains(device.name)) return;
     const FittedStep step =
@@ -231,6 +232,24 @@ void DevicePlan::fit_steps(const ReplicaPlan& replica) {
     fitted_.emplace(device.name, FittedDevice{step, std::move(prices)});
   };
   for (const Rank rank : roster_.workers()) add(host_of(rank).device);
+  for (const std::string& host : spec_.experiment.placement.spares) add(spec_.platform.host(host).device);
+}
+
+void DevicePlan::fit_commits(const ReplicaPlan& replica) {
+  const std::string& file = spec_.experiment.physics.commit_predictor;
+  if (measured_disk_ != nullptr)
+    throw KeyError("physics.commit_predictor",
+                   "nothing, because the profile (physics.profile) has measured the disk, or no profile",
+                   "'" + file + "'");
+  const StepPredictor predictor = load_commit_predictor(file);
+  const ModelFeatures features = features_for_predictor(replica.learner, "physics.commit_predictor");
+  const auto add = [&](const platforms::Device& device) {
+    if (state_s_per_byte_.contains(device.name)) return;
+    const Seconds model = predict_checkpoint(predictor, device.name, features).value;
+    state_s_per_byte_[device.name] = model.count() / static_cast<double>(features.checkpoint_bytes.count());
+  };
+  for (const Rank rank : roster_.workers()) add(host_of(rank).device);
+  for (const Rank rank : roster_.servers()) add(host_of(rank).device);
   for (const std::string& host : spec_.experiment.placement.spares) add(spec_.platform.host(host).device);
 }
 
@@ -254,6 +273,10 @@ DiskService DevicePlan::disk_service(Rank rank, int disk) const {
 }
 
 Seconds DevicePlan::disk_moving(Rank rank, int disk, const DiskAccess& access, bool write) const {
+  if (write && access.is_state)
+    if (const auto fitted = state_s_per_byte_.find(host_of(rank).device.name);
+        fitted != state_s_per_byte_.end())
+      return Seconds(fitted->second * static_cast<double>(access.size.count()));
   if (write && measured_writes_ != nullptr) return access.size / BytesPerSecond(measured_writes_->write_rate);
   if (measured_disk_ != nullptr)
     return access.size / BytesPerSecond(write ? measured_disk_->write_rate : measured_disk_->read_rate);

@@ -42,7 +42,8 @@ class DevicePlan {
   /// For a native disk: the numbers that a profile has measured, warm or cold as data.cold says; null: the
   /// platform's numbers.
   const Profile::DiskEntry* measured_disk() const { return measured_disk_; }
-  /// The time that the bytes of an access alone take: bytes / rate. Pre: the host has the disk.
+  /// The time that the bytes of an access alone take: bytes / rate; of states that are written, by
+  /// physics.commit_predictor, if there is one. Pre: the host has the disk.
   Seconds disk_moving(Rank rank, int disk, const DiskAccess& access, bool write) const;
   /// The time in which the rank, a server or coordinator on an emulated device, answers a worker's report:
   /// <prop id="tandem:answer"> of its host, 0 without one. 0 with native devices: their own answers are part
@@ -69,6 +70,7 @@ class DevicePlan {
 
   /// The times that the user measured (workload.measured_step); null: none.
   const MeasuredPasses* measured() const { return prices_->measured(); }
+  bool has_fitted_commits() const { return !state_s_per_byte_.empty(); }
   /// A step on devices of that name, by physics.predictor; null: without one, and for devices of no worker.
   const FittedStep* fitted_step(const std::string& device) const;
   const Profile* profile() const { return profile_.get(); }  ///< null without one
@@ -88,6 +90,7 @@ class DevicePlan {
     std::shared_ptr<const PricedModel> prices;
   };
   void fit_steps(const ReplicaPlan& replica);
+  void fit_commits(const ReplicaPlan& replica);
 
   const JobSpec& spec_;
   const Roster& roster_;
@@ -96,8 +99,9 @@ class DevicePlan {
   const Profile::DiskEntry* measured_disk_ = nullptr;    ///< of the profile
   const Profile::DiskEntry* measured_writes_ = nullptr;  ///< of the profile
   std::shared_ptr<const PricedModel> prices_;
-  std::map<std::string, FittedDevice> fitted_;  ///< by device of workers; empty: no predictor
-  std::vector<const platforms::Host*> hosts_;   ///< by rank; null: the platform has none of that name
+  std::map<std::string, FittedDevice> fitted_;      ///< by device of workers; empty: no predictor
+  std::map<std::string, double> state_s_per_byte_;  ///< by device; empty: no predictor
+  std::vector<const platforms::Host*> hosts_;       ///< by rank; null: the platform has none of that name
   std::vector<std::vector<DiskService>> disk_services_;  ///< by rank, by disk of its host
   std::map<Rank, ServerCost> server_costs_;  ///< of servers whose hosts state them, and the directory
 };

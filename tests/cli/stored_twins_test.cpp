@@ -233,7 +233,7 @@ class ImportanceTwins : public Twins {
               std::ranges::count(measured_.journal.decisions, "cache", &DecisionRecord::side) +
                   std::ranges::count(simulated_.journal.decisions, "cache", &DecisionRecord::side));
   }
-  const std::string icache =
+  const std::string icache_ =
       "--losses --set workload.dataset=fashion-mnist --set workload.model=lenet --set workload.batch=32 "
       "--set workload.train_samples=256 --set data.source=storage --set data.prefetch=0 --set "
       "data.sampling=importance --set 'data.sampling_options={warm_up: 1, history: 8, block: 8}' --set "
@@ -246,7 +246,7 @@ TEST_P(ImportanceTwins, CachesDeliverTheSameSamples) {
   for (int tried = 0; tried < 3 && (tried == 0 || order_of_events(measured_) != order_of_events(simulated_));
        ++tried) {
     ASSERT_EQ(line_.shell("rm -rf simulated measured").exit_code, 0);
-    play(icache + "--set data.background=idle " + GetParam());
+    play(icache_ + "--set data.background=idle " + GetParam());
     if (HasFatalFailure()) return;
   }
   EXPECT_EQ(order_of_events(measured_), order_of_events(simulated_));
@@ -272,18 +272,18 @@ INSTANTIATE_TEST_SUITE_P(
 class LongLoaders : public ImportanceTwins {};
 
 TEST_F(LongLoaders, DeliverEachSampleOnceFromAboutTheSamePlaces) {
-  play(icache +
+  play(icache_ +
        "--set data.background=4 --set sync.over=all-reduce --set placement.workers=[node-5,node-6] --set "
        "placement.cache_nodes=[server,server]");
   const auto samples = [](const Results& results, const char* from, std::int64_t epoch) {
-    return cache_sum(results.journal, from, epoch).samples;
+    return static_cast<double>(cache_sum(results.journal, from, epoch).samples);
   };
   EXPECT_EQ(samples(measured_, "store", 0), 256);
   const auto requests_of_second = [&](const Results& results) {
     return samples(results, "tier0", 1) + samples(results, "substituted", 1) + samples(results, "store", 1);
   };
   EXPECT_EQ(requests_of_second(measured_), requests_of_second(simulated_));
-  const double few = 0.15 * static_cast<double>(requests_of_second(simulated_));
+  const double few = 0.15 * requests_of_second(simulated_);
   for (const char* from : {"tier0", "substituted", "store"})
     EXPECT_NEAR(samples(measured_, from, 1), samples(simulated_, from, 1), few) << from;
   for (const Results* results : {&simulated_, &measured_}) {

@@ -60,7 +60,7 @@ Entry two_bit() {
       .paper = "Apache MXNet: Gradient Compression (2bit), 2017",
       .options = {{.name = "threshold",
                    .summary = "magnitude from which an element is sent; MXNet's default is 0.5 for sums over "
-                              "a batch, and gradients here are means",
+                              "a batch (optimizer.gradient), and this one is for means",
                    .default_value = 0.01,
                    .minimum = 1e-12},
                   error_feedback_option(true)},

@@ -33,6 +33,25 @@ std::vector<double> draw_shares(Rng& rng, const std::vector<double>& shapes) {
   return shares;
 }
 
+/// The worker of each turn: after any turn, workers have about the same share of their sizes.
+std::vector<std::size_t> turns_of(const std::vector<std::int64_t>& sizes) {
+  struct Turn {
+    std::int64_t before, size;  ///< turns of the worker before this one, and in all
+    std::size_t worker;
+  };
+  std::vector<Turn> turns;
+  for (std::size_t worker = 0; worker < sizes.size(); ++worker)
+    for (std::int64_t before = 0; before < sizes[worker]; ++before)
+      turns.push_back({before, sizes[worker], worker});
+  std::ranges::sort(turns, [](const Turn& a, const Turn& b) {
+    const std::int64_t one = a.before * b.size, other = b.before * a.size;
+    return one != other ? one < other : a.worker < b.worker;
+  });
+  std::vector<std::size_t> workers;
+  for (const Turn& turn : turns) workers.push_back(turn.worker);
+  return workers;
+}
+
 /// The samples of each class that no worker has taken yet.
 class Pile {
  public:
@@ -87,11 +106,36 @@ class Pile {
 }  // namespace
 
 std::vector<OptionSpec> dirichlet_options() {
-  return {{.name = "alpha",
-           .summary = "near 0: each worker has few classes; large: all workers have the same shares",
-           .default_value = 0.5,
-           .minimum = 1e-3,
-           .maximum = 1e6}};
+  return {
+      {.name = "alpha",
+       .summary = "near 0: each worker has few classes; large: all workers have the same shares",
+       .default_value = 0.5,
+       .minimum = 1e-3,
+       .maximum = 1e6},
+      {.name = "ratio",
+       .summary = "size of the first worker's shard, divided by that of the last worker's; sizes fall from "
+                  "worker to worker by the same factor",
+       .default_value = 1.0,
+       .minimum = 1.0,
+       .maximum = 1e6}};
+}
+
+std::vector<std::int64_t> dirichlet_sizes(const Setting& setting) {
+  const double ratio = setting.options.real("ratio");
+  if (ratio == 1.0 || setting.workers == 1 || setting.samples < setting.workers) return equal_sizes(setting);
+  std::vector<double> ends;  // of the workers' parts, up to a common factor
+  double end = 0.0;
+  for (int worker = 0; worker < setting.workers; ++worker)
+    ends.push_back(end += std::pow(ratio, -static_cast<double>(worker) / (setting.workers - 1)));
+  const auto more = static_cast<double>(setting.samples - setting.workers);  // than one for each
+  std::vector<std::int64_t> sizes;
+  std::int64_t taken = 0;
+  for (const double own : ends) {
+    const auto until = static_cast<std::int64_t>(std::llround(more * (own / end)));
+    sizes.push_back(1 + until - taken);
+    taken = until;
+  }
+  return sizes;
 }
 
 Shards dirichlet(const Setting& setting) {
@@ -108,8 +152,8 @@ Shards dirichlet(const Setting& setting) {
     shares.push_back(draw_shares(rng, shapes));
   }
   Rng rng = Rng::stream(setting.seed, "dirichlet turns");
-  for (std::size_t turn = 0; turn < static_cast<std::size_t>(setting.samples); ++turn)
-    shards[turn % workers].push_back(pile.take(shares[turn % workers], rng));
+  for (const std::size_t worker : turns_of(dirichlet_sizes(setting)))
+    shards[worker].push_back(pile.take(shares[worker], rng));
   return shards;
 }
 

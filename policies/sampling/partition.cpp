@@ -8,14 +8,11 @@
 namespace tandem::sampling {
 namespace {
 
-/// Contiguous chunks whose sizes differ by at most one, larger ones first.
-Shards cut(const std::vector<SampleId>& ids, int workers) {
-  TANDEM_CHECK(workers > 0, "workers", workers);
-  const auto count = static_cast<std::size_t>(workers);
+/// Contiguous chunks of equal sizes.
+Shards cut(const std::vector<SampleId>& ids, const Setting& setting) {
   Shards shards;
   auto begin = ids.begin();
-  for (std::size_t worker = 0; worker < count; ++worker) {
-    const std::size_t size = ids.size() / count + (worker < ids.size() % count ? 1 : 0);
+  for (const std::int64_t size : equal_sizes(setting)) {
     const auto end = begin + static_cast<std::ptrdiff_t>(size);
     shards.emplace_back(begin, end);
     begin = end;
@@ -26,7 +23,7 @@ Shards cut(const std::vector<SampleId>& ids, int workers) {
 Shards iid(const Setting& setting) {
   std::vector<SampleId> ids = ids_below(setting.samples);
   Rng::stream(setting.seed, "split").shuffle(ids);
-  return cut(ids, setting.workers);
+  return cut(ids, setting);
 }
 
 Shards by_class(const Setting& setting) {
@@ -34,7 +31,7 @@ Shards by_class(const Setting& setting) {
   std::vector<SampleId> ids = ids_below(setting.samples);
   const auto label_of = [&](SampleId id) { return setting.labels[static_cast<std::size_t>(id)]; };
   std::stable_sort(ids.begin(), ids.end(), [&](SampleId a, SampleId b) { return label_of(a) < label_of(b); });
-  return cut(ids, setting.workers);
+  return cut(ids, setting);
 }
 
 Shards replicated(const Setting& setting) {
@@ -42,7 +39,19 @@ Shards replicated(const Setting& setting) {
   return Shards(static_cast<std::size_t>(setting.workers), ids_below(setting.samples));
 }
 
+std::vector<std::int64_t> sizes_of_replicas(const Setting& setting) {
+  return std::vector<std::int64_t>(static_cast<std::size_t>(setting.workers), setting.samples);
+}
+
 }  // namespace
+
+std::vector<std::int64_t> equal_sizes(const Setting& setting) {
+  TANDEM_CHECK(setting.workers > 0, "workers", setting.workers);
+  std::vector<std::int64_t> sizes;
+  for (int worker = 0; worker < setting.workers; ++worker)
+    sizes.push_back(setting.samples / setting.workers + (worker < setting.samples % setting.workers ? 1 : 0));
+  return sizes;
+}
 
 void expect_labels(const std::string& split, const Setting& setting) {
   if (setting.labels.size() != static_cast<std::size_t>(setting.samples))
@@ -53,27 +62,29 @@ void expect_labels(const std::string& split, const Setting& setting) {
 
 const Catalog<Split>& splits() {
   static const Catalog<Split> table(
-      "split", {{"iid",
-                 "each worker gets a random part, so all have the same distribution of classes",
-                 "",
-                 {},
-                 {.deal = iid}},
-                {"by-class",
-                 "samples are sorted by class and cut into chunks, so workers have different classes",
-                 "Li, Zhou, Yu, Xu: ESync: An Efficient Synchronous Parallel Algorithm for Distributed ML in "
-                 "Heterogeneous Clusters. 2019",
-                 {},
-                 {.deal = by_class, .needs_labels = true}},
-                {"dirichlet",
-                 "each worker has its own random mixture of classes, more uneven for smaller alpha",
-                 "Hsu, Qi, Brown, arXiv:1909.06335",
-                 dirichlet_options(),
-                 {.deal = dirichlet, .needs_labels = true}},
-                {"replicated",
-                 "every worker has all samples, in an order of its own",
-                 "",
-                 {},
-                 {.deal = replicated, .replicates = true}}});
+      "split",
+      {{"iid",
+        "each worker gets a random part, so all have the same distribution of classes",
+        "",
+        {},
+        {.deal = iid}},
+       {"by-class",
+        "samples are sorted by class and cut into chunks, so workers have different classes",
+        "Li, Zhou, Yu, Xu: ESync: An Efficient Synchronous Parallel Algorithm for Distributed ML in "
+        "Heterogeneous Clusters. 2019",
+        {},
+        {.deal = by_class, .needs_labels = true}},
+       {"dirichlet",
+        "each worker has its own random mixture of classes, more uneven for smaller alpha; shards can have "
+        "unequal sizes",
+        "Hsu, Qi, Brown, arXiv:1909.06335",
+        dirichlet_options(),
+        {.deal = dirichlet, .needs_labels = true, .sizes = dirichlet_sizes}},
+       {"replicated",
+        "every worker has all samples, in an order of its own",
+        "",
+        {},
+        {.deal = replicated, .replicates = true, .sizes = sizes_of_replicas}}});
   return table;
 }
 

@@ -26,12 +26,17 @@ struct Setting {
 /// The ids of each worker.
 using Shards = std::vector<std::vector<SampleId>>;
 
+/// Sizes that differ by at most one, larger ones first.
+std::vector<std::int64_t> equal_sizes(const Setting& setting);
+
 struct Split {
-  /// Every id is in exactly one shard and sizes differ by at most one, unless the split replicates.
-  /// Errors: ConfigError if labels are needed and a sample has none.
+  /// Every id is in exactly one shard, unless the split replicates. No shard is empty if there are as many
+  /// samples as workers. Errors: ConfigError if labels are needed and a sample has none.
   Shards (*deal)(const Setting& setting);
   bool needs_labels = false;
   bool replicates = false;  ///< every worker has all samples
+  /// Samples of each worker. Labels and seed are not used.
+  std::vector<std::int64_t> (*sizes)(const Setting& setting) = equal_sizes;
 };
 const Catalog<Split>& splits();
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -238,6 +239,9 @@ struct Setting {
   Route route;
   Options options;
   std::uint64_t seed = 1;
+  bool sums_gradients = false;  ///< gradients are sums over a batch, not means
+  /// Samples that a worker owns; null: a batch.
+  std::function<std::int64_t(int worker)> shard = nullptr;
 };
 
 inline UpdateRule plain_update(const Setting&) { return PlainUpdate{}; }

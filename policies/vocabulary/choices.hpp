@@ -29,6 +29,8 @@ enum class DataSource : std::uint8_t { memory, storage };
 enum class OptimizerKind : std::uint8_t { sgd, adam, adamw };
 /// optimizer.update_at: where the model is updated if workers exchange over a server.
 enum class UpdateSide : std::uint8_t { server, workers };
+/// optimizer.gradient: what a worker computes from the losses of a batch: the gradient of their mean or sum.
+enum class BatchGradient : std::uint8_t { mean, sum };
 /// optimizer.schedule: how the learning rate decays after its warm-up.
 enum class RateDecay : std::uint8_t { constant, step, cosine };
 /// run.devices: work has the duration of the platform's device (emulated), or of this machine (native).
@@ -128,6 +130,9 @@ inline constexpr std::array<ChoiceName<OptimizerKind>, 3> choice_names<Optimizer
 template <>
 inline constexpr std::array<ChoiceName<UpdateSide>, 2> choice_names<UpdateSide> = {
     {{UpdateSide::server, "server"}, {UpdateSide::workers, "workers"}}};
+template <>
+inline constexpr std::array<ChoiceName<BatchGradient>, 2> choice_names<BatchGradient> = {
+    {{BatchGradient::mean, "mean"}, {BatchGradient::sum, "sum"}}};
 template <>
 inline constexpr std::array<ChoiceName<RateDecay>, 3> choice_names<RateDecay> = {
     {{RateDecay::constant, "constant"}, {RateDecay::step, "step"}, {RateDecay::cosine, "cosine"}}};

@@ -171,7 +171,7 @@ TEST_F(LongStudy, EachPartOfICacheShortensAJobWhoseStoreIsTheLimit) {
   for (const json& own : report.at("configurations"))
     if (own.at("group") == "cache_capacity=10_") makespans[own.at("algorithm")] = own.at("makespan_s");
   const double whole = makespans.at("whole");
-  for (const char* without : {"when-idle", "no-packages", "no-substitution", "no-L-cache"})
+  for (const char* without : {"when-idle", "no-packages", "no-substitution", "no-L-cache", "no-H-cache"})
     EXPECT_GT(makespans.at(without), 1.03 * whole) << without;
   EXPECT_GT(makespans.at("four-boards-no-L-cache"), 1.05 * makespans.at("four-boards"));
   EXPECT_GT(makespans.at("two-boards"), 1.05 * makespans.at("two-boards-directory"));

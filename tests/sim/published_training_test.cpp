@@ -146,6 +146,12 @@ std::vector<Row> variants() {
   add("local-sgd", "WithMomentum", [](Experiment& e) { e.optimizer.momentum = 0.9; }).rule.momentum = 0.9;
   add("fedavg", "WithAGlobalRate", [](Experiment& e) { e.optimizer.global_rate = 0.5; }).rule.update =
       [](testing::Element& e) { e.x += 0.5 * e.scale * e.mean; };
+  PublishedRule& of_epochs = add("fedavg", "OfEpochsOfUnequalShards", [](Experiment& e) {
+    e.data.split = "dirichlet";
+    e.data.split_options = {{"ratio", 4.0}};
+  });
+  of_epochs.options = {{"epochs", 0.5}};
+  of_epochs.rule.weight = [](int samples) { return samples; };
   const auto both_ways = [](Experiment& e) {
     e.sync.compression = "top-k";
     e.sync.compression_options = {{"ratio", 1.0}, {"error_feedback", false}};

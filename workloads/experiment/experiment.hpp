@@ -156,6 +156,7 @@ struct Experiment {
   struct Optimizer {
     OptimizerKind kind = OptimizerKind::sgd;
     UpdateSide update_at = UpdateSide::server;  ///< over a server
+    BatchGradient gradient = BatchGradient::mean;
     double learning_rate = 0.01;
     double momentum = 0.0;  ///< of sgd
     bool nesterov = false;  ///< of sgd

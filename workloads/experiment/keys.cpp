@@ -404,6 +404,12 @@ std::vector<ExperimentKey> optimizer_keys() {
        "over a server - server: the server updates the model and sends it; workers: the server sends the "
        "mean gradient and each worker updates its own model (only with algorithms that send every update to "
        "all workers at once). Over other routes workers always update"},
+      {KEY(optimizer.gradient),
+       {},
+       "gradient of a worker's batch - mean: of its mean loss; sum: of the sum of its losses, which is as "
+       "many "
+       "times as large. Compression, weight decay and the mean over workers apply to it; recorded losses are "
+       "means"},
       {KEY(optimizer.learning_rate), above(0), "step size"},
       {KEY(optimizer.momentum), below_one(), "sgd: factor on the velocity of the last update"},
       {KEY(optimizer.nesterov), {}, "sgd: use Nesterov's momentum"},

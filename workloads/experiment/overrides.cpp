@@ -259,9 +259,12 @@ std::vector<Assignment> override_variants(Experiment& experiment, const std::vec
   for (auto& [variant, keys] : experiment.variants)
     drop_options_of_variant(keys, variant, experiment, layer, has_option);
   std::vector<Assignment> assignments;
-  for (const auto& assignment : layer)
+  for (const auto& assignment : layer) {
+    if (!assignment.variant.empty() || assignment.is_implied) continue;
+    // A value that the key does not accept is an error of the key as it was given, not of a variant.
+    Experiment scratch;
+    if (const auto* key = find_experiment_key(assignment.path)) apply_one(*key, scratch, assignment);
     for (const auto& [variant, keys] : experiment.variants) {
-      if (!assignment.variant.empty() || assignment.is_implied) continue;
       const auto name_of = [&](const std::string& path) {
         const bool is_given = assignment_of(layer, path, variant, "") != nullptr;
         return !is_given && keys.contains(path) ? &keys.at(path) : nullptr;
@@ -270,6 +273,7 @@ std::vector<Assignment> override_variants(Experiment& experiment, const std::vec
         store_override(experiment, assignments.emplace_back(assignment.place, variant, assignment.path,
                                                             assignment.value));
     }
+  }
   return assignments;
 }
 

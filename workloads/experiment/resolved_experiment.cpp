@@ -46,11 +46,25 @@ ResolvedExperiment::ResolvedExperiment(const Experiment& experiment)
       dataset(dataset_of(experiment)),
       batch_(experiment.workload.batch),
       route_(experiment.sync.over),
-      seed_(experiment.seed) {}
+      seed_(experiment.seed),
+      sums_gradients_(experiment.optimizer.gradient == BatchGradient::sum) {}
 
-sync::Setting ResolvedExperiment::sync_setting(int workers) const {
-  return {
-      .workers = workers, .batch = batch_, .route = route_, .options = algorithm.options(), .seed = seed_};
+sync::Setting ResolvedExperiment::sync_setting(int workers, std::optional<std::int64_t> train_samples) const {
+  return {.workers = workers,
+          .batch = batch_,
+          .route = route_,
+          .options = algorithm.options(),
+          .seed = seed_,
+          .sums_gradients = sums_gradients_,
+          .shard = [split = split, dataset = dataset, train_samples, workers](int worker) {
+            const sampling::Setting setting{
+                .samples = train_samples ? *train_samples : describe_modelled_dataset(dataset).train_samples,
+                .labels = {},
+                .workers = workers,
+                .seed = 0,
+                .options = split.options()};
+            return split->sizes(setting).at(static_cast<std::size_t>(worker));
+          }};
 }
 
 bool ResolvedExperiment::has_models_of_their_own() const {

@@ -51,8 +51,9 @@ struct ResolvedExperiment {
   /// Errors: ConfigError.
   explicit ResolvedExperiment(const Experiment& experiment);
 
-  /// The configuration of the algorithm for this number of workers.
-  sync::Setting sync_setting(int workers) const;
+  /// The configuration of the algorithm for this number of workers. Without the number of training samples,
+  /// it is read from the data set when an algorithm asks for the size of a shard.
+  sync::Setting sync_setting(int workers, std::optional<std::int64_t> train_samples = {}) const;
   /// The number of local steps in a round may change during the job.
   bool rounds_vary() const { return algorithm->steps_per_round(algorithm.options()) == 0; }
   /// All workers take the same steps, with the same batch.
@@ -85,6 +86,7 @@ struct ResolvedExperiment {
   int batch_;
   sync::Route route_;
   std::uint64_t seed_;
+  bool sums_gradients_;
 };
 
 }  // namespace tandem

@@ -41,8 +41,8 @@ class Learner {
   /// Flat layout of ModelDescription, `elements()` floats each. Views into the live model, in the device's
   /// memory.
   virtual std::span<float> model() = 0;
-  /// Gradient of the mean loss over the batch. After the backward pass of a bucket, the places of its
-  /// statistics hold the current running values.
+  /// Gradient of the mean loss over the batch (LearnerSetting::sums_gradients: of the sum). After the
+  /// backward pass of a bucket, the places of its statistics hold the current running values.
   virtual std::span<float> gradient() = 0;
 
   /// Reads a batch of records (Dataset::record_bytes each): decodes pixels to [0, 1] and normalises them.

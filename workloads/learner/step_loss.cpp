@@ -14,6 +14,13 @@ StepLoss::StepLoss(const TorchRunner& runner) : runner_(runner) {
 StepLoss::~StepLoss() { fetching_.await_end(); }
 
 at::Tensor StepLoss::of(const at::Tensor& outputs, const at::Tensor& labels) {
+  const at::Tensor mean = mean_of(outputs, labels);
+  if (!runner_.setting().sums_gradients) return mean;
+  const at::Tensor sum = mean * labels.size(0);
+  return mean.detach() + (sum - sum.detach());
+}
+
+at::Tensor StepLoss::mean_of(const at::Tensor& outputs, const at::Tensor& labels) {
   // The mean of losses has other bits than the mean loss that libtorch computes directly.
   if (!runner_.setting().sample_losses) return at::cross_entropy_loss(outputs, labels);
   const at::Tensor losses = at::cross_entropy_loss(outputs, labels, {}, at::Reduction::None);

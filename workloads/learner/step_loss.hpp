@@ -24,7 +24,8 @@ class StepLoss {
   /// Factors on the losses of the loaded batch's samples; none: all are 1.
   void weigh(std::span<const float> weights) { weights_.assign(weights.begin(), weights.end()); }
   bool has_weights() const { return !weights_.empty(); }
-  /// Mean loss of a batch. Also keeps the losses of its samples, if the learner does.
+  /// Mean loss of a batch, whose gradient is that of the sum if the learner sums gradients. Also keeps the
+  /// losses of its samples, if the learner does.
   at::Tensor of(const at::Tensor& outputs, const at::Tensor& labels);
   /// The losses of samples on the device; undefined if none are kept.
   const at::Tensor& of_samples() const { return of_samples_; }
@@ -41,6 +42,8 @@ class StepLoss {
   std::span<const float> values_of_samples();
 
  private:
+  at::Tensor mean_of(const at::Tensor& outputs, const at::Tensor& labels);
+
   const TorchRunner& runner_;
   std::vector<float> weights_;
   at::Tensor mean_;                 ///< of the last step

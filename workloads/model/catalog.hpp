@@ -30,8 +30,9 @@ struct LearnerSetting {
   std::uint64_t seed = 1;       ///< of the initial parameters: the same seed gives the same model everywhere
   int replica = 0;              ///< of which worker: dropout depends on it, the seed and the step
   Precision precision = Precision::fp32;
-  bool deterministic = true;   ///< the same bits in every run on a device; false: the fastest algorithms
-  bool sample_losses = false;  ///< keep the loss of each sample
+  bool deterministic = true;    ///< the same bits in every run on a device; false: the fastest algorithms
+  bool sample_losses = false;   ///< keep the loss of each sample
+  bool sums_gradients = false;  ///< gradients are those of the sum of a batch's losses, not of the mean
   /// On a GPU: steps are repeated from CUDA graphs (StepRecording). Takes more memory.
   bool graphs = false;
   /// The CUDA device of libtorch, the same as the compute device; none: the processor.

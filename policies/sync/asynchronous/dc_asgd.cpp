@@ -34,8 +34,9 @@ UpdateRule adaptive(const Setting& setting) {
 
 /// For the sum s of B gradients with the mean g, s + lambda s s d is B (g + lambda B g g d).
 UpdateRule since_last_update(const Setting& setting) {
+  const int factor = setting.sums_gradients ? 1 : setting.batch;
   return DelayCompensation{.since = DelayCompensation::Since::last_update,
-                           .lambda = setting.options.real("lambda") * setting.batch};
+                           .lambda = setting.options.real("lambda") * factor};
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 // FedAvg (McMahan et al., AISTATS 2017, algorithm 1). Local SGD whose average is weighted by the samples of
-// each worker. In each round a random fraction of the workers takes steps, the same at all ranks; the others
-// pass the round. They get its model, too, which the paper sends only to workers that take steps. Over
-// servers a worker that joins counts the updates of its model as rounds. If earlier rounds ended without an
-// update, as all who were drawn had left, it draws for other rounds than those who saw these: more or fewer
-// workers than the fraction may take steps then.
+// each worker. The steps of a round may be epochs of a worker's own samples. In each round a random fraction
+// of the workers takes steps, the same at all ranks; the others pass the round. They get its model, too,
+// which the paper sends only to workers that take steps. Over servers a worker that joins counts the updates
+// of its model as rounds. If earlier rounds ended without an update, as all who were drawn had left, it draws
+// for other rounds than those who saw these: more or fewer workers than the fraction may take steps then.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -33,12 +33,23 @@ int workers_of_round(const Setting& setting) {
   return static_cast<int>(drawn_of(setting.options, static_cast<std::size_t>(setting.workers)));
 }
 
+/// Local steps of the worker's rounds.
+std::int64_t steps_of(const Setting& setting, int worker) {
+  const double epochs = setting.options.real("epochs");
+  if (epochs == 0.0) return h_steps(setting.options);
+  const auto shard = static_cast<double>(setting.shard ? setting.shard(worker) : setting.batch);
+  return std::max<std::int64_t>(1, std::llround(epochs * shard / setting.batch));
+}
+int steps_of_all(const Options& options) {
+  return options.real("epochs") == 0.0 ? h_steps(options) : varying_steps(options);
+}
+
 bool may_pass(const Setting& setting) { return workers_of_round(setting) < setting.workers; }
 
 class FedAvgWorker final : public LocalStepsWorker {
  public:
   FedAvgWorker(const Setting& setting, int worker)
-      : LocalStepsWorker(h_steps(setting.options), setting.options.text("weights"), true),
+      : LocalStepsWorker(steps_of(setting, worker), setting.options.text("weights"), true),
         options_(setting.options),
         seed_(setting.seed),
         worker_(worker),
@@ -144,8 +155,9 @@ class FedAvgServer final : public PushServer {
 
 /// Where all take steps, rounds are those of local SGD, and so are saved states.
 std::unique_ptr<WorkerPolicy> make_worker_of_fedavg(const Setting& setting, int worker) {
-  return may_pass(setting) ? make_worker<FedAvgWorker>(setting, worker)
-                           : make_worker<FixedStepsWorker>(setting, worker);
+  return may_pass(setting)
+             ? make_worker<FedAvgWorker>(setting, worker)
+             : std::make_unique<LocalStepsWorker>(steps_of(setting, worker), setting.options.text("weights"));
 }
 std::unique_ptr<ServerPolicy> make_server_of_fedavg(const Setting& setting) {
   return may_pass(setting) ? make_server<FedAvgServer>(setting) : make_server<WeightedAverageServer>(setting);
@@ -161,6 +173,13 @@ std::vector<OptionSpec> options_of_fedavg() {
                      .default_value = 1.0,
                      .minimum = 0.0,
                      .maximum = 1.0});
+  options.push_back(
+      {.name = "epochs",
+       .summary = "E: a round's passes of a worker over the shard with which the job begins (data.split), "
+                  "in place of h steps; its steps are rounded, at least one; 0: h steps",
+       .default_value = 0.0,
+       .minimum = 0.0,
+       .maximum = 1e6});
   return options;
 }
 
@@ -168,6 +187,7 @@ std::vector<OptionSpec> options_of_fedavg() {
 
 Algorithm fedavg() {
   Factory make = changes_every_h_steps(outer_update);
+  make.steps_per_round = steps_of_all;
   make.make_worker = make_worker_of_fedavg;
   make.make_server = make_server_of_fedavg;
   make.workers_of_round = workers_of_round;

@@ -56,6 +56,38 @@ double concentration(const Shards& shards, const std::vector<std::uint16_t>& lab
   return sum / static_cast<double>(shards.size());
 }
 
+/// 4 + 2 + 1 parts of 700 samples beyond one for each worker: 401, 201, 101.
+TEST(Dirichlet, ShardsFallByTheSameFactorToTheRatio) {
+  Setting setting{.samples = 703,
+                  .labels = {},
+                  .workers = 3,
+                  .seed = 1,
+                  .options = Options::resolve("dirichlet", dirichlet_options(), {{"ratio", 4.0}})};
+  EXPECT_EQ(dirichlet_sizes(setting), (std::vector<std::int64_t>{401, 201, 101}));
+  for (const auto seed : testing::seeds(50)) {
+    TANDEM_TRACE_SEED(seed);
+    Rng rng(seed);
+    setting.workers = 1 + static_cast<int>(rng.below(20));
+    setting.samples = static_cast<std::int64_t>(rng.below(400));
+    const auto labels = uneven_labels(static_cast<std::size_t>(setting.samples));
+    setting.labels = labels;
+    setting.options =
+        Options::resolve("dirichlet", dirichlet_options(), {{"ratio", 1.0 + 99.0 * rng.uniform()}});
+    const auto sizes = dirichlet_sizes(setting);
+    const auto shards = dirichlet(setting);
+    ASSERT_EQ(shards.size(), sizes.size());
+    std::vector<SampleId> all, expected(static_cast<std::size_t>(setting.samples));
+    for (std::size_t worker = 0; worker < shards.size(); ++worker) {
+      EXPECT_EQ(std::ssize(shards[worker]), sizes[worker]);
+      EXPECT_GE(sizes[worker], setting.samples < setting.workers ? 0 : 1);
+      all.insert(all.end(), shards[worker].begin(), shards[worker].end());
+    }
+    std::ranges::sort(all);
+    std::iota(expected.begin(), expected.end(), SampleId{0});
+    EXPECT_EQ(all, expected);
+  }
+}
+
 TEST(Dirichlet, OfLargeAlphaHasTheClassSharesOfTheDataSet) {
   const auto labels = uneven_labels(22'000);
   std::vector<SampleId> all(labels.size());

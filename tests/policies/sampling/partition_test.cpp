@@ -20,14 +20,17 @@ std::vector<std::uint16_t> random_labels(Rng& rng, std::int64_t samples, std::ui
 }
 
 /// With the default options.
+Setting setting_of(const std::string& split, std::int64_t samples, std::span<const std::uint16_t> labels,
+                   int workers, std::uint64_t seed) {
+  return {.samples = samples,
+          .labels = labels,
+          .workers = workers,
+          .seed = seed,
+          .options = Options::resolve(split, splits().find(split).options, {})};
+}
 Shards deal(const std::string& split, std::int64_t samples, std::span<const std::uint16_t> labels,
             int workers, std::uint64_t seed) {
-  const auto& entry = splits().find(split);
-  return entry.make.deal({.samples = samples,
-                          .labels = labels,
-                          .workers = workers,
-                          .seed = seed,
-                          .options = Options::resolve(split, entry.options, {})});
+  return splits().find(split).make.deal(setting_of(split, samples, labels, workers, seed));
 }
 
 class Splits : public ::testing::TestWithParam<std::string> {};
@@ -45,12 +48,16 @@ TEST_P(Splits, GiveEverySampleToOneWorkerOrToAll) {
     std::vector<SampleId> expected(static_cast<std::size_t>(samples));
     std::iota(expected.begin(), expected.end(), SampleId{0});
     std::vector<SampleId> all;
+    std::vector<std::int64_t> sizes;
     for (const auto& shard : shards) {
       const auto size = static_cast<std::int64_t>(shard.size());
+      sizes.push_back(size);
       EXPECT_GE(size, replicates ? samples : samples / workers);
       EXPECT_LE(size, replicates ? samples : (samples + workers - 1) / workers);
       all.insert(all.end(), shard.begin(), shard.end());
     }
+    EXPECT_EQ(splits().find(GetParam()).make.sizes(setting_of(GetParam(), samples, {}, workers, seed)),
+              sizes);
     if (replicates) all = shards[rng.below(shards.size())];
     std::sort(all.begin(), all.end());
     EXPECT_EQ(all, expected);

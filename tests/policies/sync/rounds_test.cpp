@@ -72,6 +72,31 @@ TEST(FedAvg, DrawsAFractionForEachRound) {
   EXPECT_DOUBLE_EQ(run.now(), rounds + 9.0 * parts.at("4"));
 }
 
+/// Two epochs of 64, 32 and 12 samples in batches of 8: 16, 8 and 3 steps.
+TEST(FedAvg, WeighsEpochsOfUnequalShardsByTheirSamples) {
+  const auto& entry = catalog().find("fedavg");
+  const std::vector<std::int64_t> shards = {64, 32, 12};
+  const Setting setting{.workers = 3,
+                        .batch = 8,
+                        .route = Route::all_reduce,
+                        .options = Options::resolve("fedavg", entry.options, {{"epochs", 2.0}}),
+                        .shard = [&](int worker) { return shards.at(static_cast<std::size_t>(worker)); }};
+  EXPECT_EQ(entry.make.steps_per_round(setting.options), 0) << "workers differ";
+  const std::vector<int> steps = {16, 8, 3};
+  for (int worker = 0; worker < 3; ++worker) {
+    const auto policy = entry.make.make_worker(setting, worker);
+    const int last = steps.at(static_cast<std::size_t>(worker));
+    for (int step = 1; step <= last; ++step) {
+      const WorkerDecision decision = policy->on_step_done({Seconds(0), Seconds(1), 8, step});
+      const auto* exchange = std::get_if<Exchange>(&decision);
+      ASSERT_EQ(exchange != nullptr, step == last) << worker << ' ' << step;
+      if (exchange != nullptr) {
+        EXPECT_EQ(exchange->weight, 8.0 * last);
+      }
+    }
+  }
+}
+
 TEST(DiLoCo, TakesThePapersOuterOptimiser) {
   const auto rule = std::get<OuterMomentum>(rule_of("diloco", 4));
   EXPECT_EQ(rule.rate, 0.7);
@@ -97,6 +122,13 @@ TEST(DcAsgd, CorrectsMeanGradientsAsItsSourcesCorrectTheirs) {
   // MXNet's formula on a sum of eight equal gradients 0.5, a model that moved by 3.
   const double mean = 0.5, sum = 8 * mean, moved = 3;
   EXPECT_DOUBLE_EQ((sum + 0.04 * sum * sum * moved) / 8, mean + 0.32 * mean * mean * moved);
+  const auto& entry = catalog().find("dc-asgd-mxnet");
+  const Setting of_sums{.workers = 4,
+                        .batch = 8,
+                        .route = Route::server,
+                        .options = Options::resolve("dc-asgd-mxnet", entry.options, {}),
+                        .sums_gradients = true};
+  EXPECT_DOUBLE_EQ(std::get<DelayCompensation>(entry.make.update_rule(of_sums)).lambda, 0.04);
 }
 
 TEST(Easgd, EachWorkerUsesItsShareOfBeta) {

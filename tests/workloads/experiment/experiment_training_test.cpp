@@ -101,8 +101,9 @@ TEST_F(TrainingKeys, KeysNeedAServerThatDecidesAboutEach) {
       EXPECT_EQ(error, "no error") << algorithm.name;
     else
       EXPECT_EQ(
-          error.find("lab.yaml:3: key 'sync.exchange': expected whole, because each bucket of an exchange "
-                     "by key has its own rounds, about which servers of sequential | bsp"),
+          error.find("lab.yaml:3: key 'sync.exchange': expected whole with " + algorithm.name +
+                     ", because each bucket of an exchange by key has its own rounds, about which servers of "
+                     "sequential | bsp"),
           0U)
           << error;
   }

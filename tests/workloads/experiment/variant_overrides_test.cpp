@@ -21,6 +21,17 @@ TEST_F(ExperimentFile, TheCommandLineOverridesVariants) {
   EXPECT_EQ(apply_variant(own, "b").stop.rounds, 7);
 }
 
+TEST_F(ExperimentFile, ABadValueOnTheCommandLineNamesTheKeyThatWasGiven) {
+  const std::string text =
+      minimal + "variants: {a: {workload.batch: 4, sync: {algorithm: local-sgd}}, b: {}}\n";
+  EXPECT_EQ(error_of(text, {{"workload.batch", "0"}}),
+            "--set: key 'workload.batch': expected integer >= 1 and <= 1000000, found '0'");
+  EXPECT_EQ(error_of(text, {{"sync.options.h", "[1]"}}),
+            "--set: key 'sync.options.h': expected true, false, a number or text, found a list");
+  EXPECT_EQ(error_of(text, {{"variants.a.workload.batch", "0"}}),
+            "--set: key 'variants.a.workload.batch': expected integer >= 1 and <= 1000000, found '0'");
+}
+
 /// `tandem study` says so: the variants may be equal now.
 TEST_F(ExperimentFile, ReplacedKeysOfVariantsAreKnown) {
   const std::string text = minimal + "variants: {a: {stop.rounds: 3}, b: {stop.rounds: 7}, c: {}}\n";

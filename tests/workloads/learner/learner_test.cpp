@@ -363,6 +363,24 @@ TEST(Learner, AlternatesWithAnotherOnOneThread) {
   }
 }
 
+TEST(SummedGradients, AreBatchTimesTheMeanGradientAndTheLossStaysTheMean) {
+  const auto dataset = images(16);
+  for (const bool keeps_losses : {false, true}) {
+    LearnerSetting means = setting("lenet", dataset->info(), 1);
+    means.sample_losses = keeps_losses;
+    LearnerSetting sums = means;
+    sums.sums_gradients = true;
+    const auto mean = make_learner(means), sum = make_learner(sums);
+    for (const auto& learner : {mean.get(), sum.get()})
+      differentiate(*learner, dataset->records(Dataset::Part::train));
+    EXPECT_EQ(sum->loss(), mean->loss());
+    std::vector<float> expected = copy_of(mean->gradient());
+    for (float& value : expected) value *= 16;
+    EXPECT_LE(largest_difference(sum->gradient(), expected), 1e-5);
+    EXPECT_GT(largest_difference(sum->gradient(), mean->gradient()), 0.01);
+  }
+}
+
 TEST(SampleLosses, WeighTheGradientsOfTheSamples) {
   // gradient = sum of weight x own gradient / batch, each from a learner that has one sample only.
   constexpr std::size_t batch = 4;

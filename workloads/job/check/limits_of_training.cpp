@@ -226,7 +226,7 @@ std::vector<Limit> of_exchanges() {
       {Kind::unsupported,
        "each bucket of an exchange by key has its own rounds, about which servers of {algorithms_by_key} "
        "decide, and a compressed reply is the change of a whole model",
-       {{"sync.exchange", "whole", "sync.exchange=by-key sync.algorithm=k-sync",
+       {{"sync.exchange", "whole with {algorithm}", "sync.exchange=by-key sync.algorithm=k-sync",
          [](All all) { return exchanges_by_key(all) && !works_by_key(all.chosen.algorithm.make()); }},
         {"sync.decides", "each-server", "sync.decides=first-server sync.exchange=by-key sync.algorithm=asp",
          [](All all) { return first_server_decides(all) && exchanges_by_key(all); }},

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "policies/sampling/partition.hpp"
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/quantity_text.hpp"
 #include "workloads/job/plan/commit_plan.hpp"
@@ -53,8 +54,15 @@ Bytes of_worker_data(const Job& job, int worker) {
   if (job.real_math()) return batches;
   const auto workers = static_cast<std::int64_t>(job.roster().workers().size());
   const std::int64_t samples = data.info().train_samples;
-  const bool all = job.chosen().split->replicates;
-  return batches + record * (all ? samples : samples / workers + (worker < samples % workers ? 1 : 0));
+  const auto& split = job.chosen().split;
+  if (split->sizes == sampling::equal_sizes)
+    return batches + record * (samples / workers + (worker < samples % workers ? 1 : 0));
+  const sampling::Setting setting{.samples = samples,
+                                  .labels = {},
+                                  .workers = static_cast<int>(workers),
+                                  .seed = 0,
+                                  .options = split.options()};
+  return batches + record * split->sizes(setting).at(static_cast<std::size_t>(worker));
 }
 
 /// Copies of the model that the exchange of a worker needs in addition to model and gradient.

@@ -47,7 +47,7 @@ ExchangePlan::ExchangePlan(const Experiment& experiment, const ResolvedExperimen
     : model_(std::move(model)),
       sync_(experiment.sync),
       algorithm_(&chosen.algorithm.entry()),
-      sync_setting_(chosen.sync_setting(workers)),
+      sync_setting_(chosen.sync_setting(workers, train_samples)),
       all_workers_(static_cast<std::size_t>(workers)),
       servers_send_means_(route() == sync::Route::server &&
                           experiment.optimizer.update_at == UpdateSide::workers),

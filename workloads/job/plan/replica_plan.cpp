@@ -91,6 +91,7 @@ LearnerSetting learner_setting(const Experiment& experiment, const DatasetInfo& 
           .seed = experiment.seed,
           .precision = workload.precision,
           .deterministic = workload.deterministic,
+          .sums_gradients = experiment.optimizer.gradient == BatchGradient::sum,
           .graphs = experiment.run.cuda_graphs};
 }
 

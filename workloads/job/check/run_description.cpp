@@ -153,7 +153,8 @@ RunInfo describe_run(const Job& job, const std::string& world) {
   info.memory = describe_memory(job);
   std::optional<Job> whole;
   if (generation != nullptr && !generation->hosts.empty())
-    whole.emplace(JobSpec{info.experiment, job.spec().platform, job.spec().directory, job.spec().data_memory},
+    whole.emplace(JobSpec{info.experiment, job.spec().platform, job.spec().directory, job.spec().data_memory,
+                          job.spec().locate},
                   std::nullopt);
   info.question = question_of(whole ? *whole : job);
   info.warnings = warnings_of(whole ? *whole : job);

@@ -22,11 +22,14 @@ std::vector<ConditionalKeys> keys_of_training() {
       // And
       // kind and momentum have a state, which needs memory and is committed.
       {{"workload.test_samples", "workload.non_finite", "workload.deterministic", "optimizer.nesterov",
-        "optimizer.weight_decay", "optimizer.global_rate", "optimizer.schedule", "optimizer.warmup_rounds",
-        "placement.evaluator"},
+        "optimizer.weight_decay", "optimizer.global_rate", "optimizer.schedule", "optimizer.warmup_rounds"},
        "workload.math: real",
        "workload.math=real",
        [](Several all) { return all.is_real(); }},
+      {{"placement.evaluator"},
+       "evaluate_every over 0",
+       "evaluate_every=5",
+       [](Several all) { return all.experiment.evaluate_every > 0; }},
       {{"optimizer.beta1", "optimizer.beta2", "optimizer.epsilon"},
        "workload.math: real and optimizer.kind: adam or adamw",
        "workload.math=real optimizer.kind=adam",
@@ -58,7 +61,10 @@ std::vector<ConditionalKeys> keys_of_training() {
       {{"physics.ensemble"},
        "algorithms whose decisions depend on timing (asp, ssp, esync, ...)",
        "sync.algorithm=asp",
-       [](Several all) { return all.chosen.algorithm->timing_driven; }},
+       // Without an ensemble there is one simulation, as asked for.
+       [](Several all) {
+         return all.chosen.algorithm->timing_driven || all.experiment.physics.ensemble == 0;
+       }},
       {{"physics.spread"},
        "physics.noise: spread, or in ensembles",
        "physics.noise=spread",
@@ -103,7 +109,7 @@ std::vector<ConditionalKeys> keys_of_machines() {
        [](Several all) { return all.may_depart(); }},
       {{"recovery.policy", "recovery.options", "recovery.provisioning", "recovery.provisioning_options",
         "recovery.least", "recovery.scale_rate", "recovery.ramp", "recovery.batch", "recovery.on_loss",
-        "recovery.give_up", "recovery.launch", "recovery.restarts", "placement.spares"},
+        "recovery.give_up", "recovery.launch", "recovery.restarts"},
        "transience.lifetime other than never, or recovery.mode: restart",
        "transience.lifetime=exponential",
        [](Several all) { return all.experiment.continuation() != Continuation::none; }},

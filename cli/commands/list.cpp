@@ -24,6 +24,7 @@
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/choices.hpp"
 #include "workloads/job/check/catalogues.hpp"
+#include "workloads/job/check/idle_keys.hpp"
 #include "workloads/job/check/limits.hpp"
 
 namespace tandem::cli {
@@ -277,6 +278,12 @@ std::string limits_text(Names, const std::string& key) {
       text += fmt::format("  {}\n{}", describe(kind), text_of(limits, "refused"));
   if (const auto warnings = limits_of({warning_group()}, std::nullopt, key); !warnings.empty())
     text += "  Warnings\n" + text_of(warnings, "warned of");
+  std::string idle;
+  for (const ConditionalKeys& row : conditional_keys())
+    for (const std::string& one : row.keys)
+      if (one.starts_with(key)) idle += fmt::format("      {}: {}\n", one, row.needs);
+  if (!idle.empty())
+    text += "  Keys that act only with other keys; set without them, they are warned of\n" + idle;
   if (text.empty()) throw ConfigError(fmt::format("no limit of a key '{}'", key));
   return text;
 }
@@ -294,6 +301,10 @@ nlohmann::json limits_document(Names, const std::string& key) {
     for (const ListedLimit& one : limits_of(limit_groups(), kind, key)) add(one, name, "refused");
   for (const ListedLimit& one : limits_of({warning_group()}, std::nullopt, key))
     add(one, "warning", "warned of");
+  for (const ConditionalKeys& row : conditional_keys())
+    for (const std::string& one : row.keys)
+      if (one.starts_with(key))
+        list.push_back({{"kind", "acts with"}, {"key", one}, {"expected", row.needs}, {"acts", row.example}});
   return list;
 }
 

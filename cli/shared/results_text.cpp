@@ -96,6 +96,16 @@ std::string binds_line(const std::optional<validation::Binding>& binding) {
   return (binding->commits < least_share ? "\n  step time: " : "\n  steps and commits: ") + line;
 }
 
+/// What the shares of workers do not show: they wait for a busy disk in their exchanges, too.
+std::string store_line(const Summary& summary) {
+  if (!summary.cache || !validation::is_saturated(summary.cache->storage_busy)) return "";
+  return fmt::format(
+      "\n  binds: the store, whose disk reads for {:.1f} % of the time; workers that have their samples wait "
+      "in "
+      "the exchange for the others",
+      100 * std::min(1.0, *summary.cache->storage_busy));
+}
+
 /// Staleness and local steps, if the algorithm has them.
 std::string rounds_line(const Summary& summary) {
   std::string line;
@@ -509,7 +519,7 @@ std::string results_line(const Results& results, bool is_answered,
   if (summary.cache) line += cache_text(*summary.cache);
   const auto binding = validation::binding(results.info, results.journal);
   if (summary.data) line += data_lines(*summary.data, epochs_in_parts(results.info)) + stall_line(binding);
-  line += ensemble_line(summary) + shares_line(summary) + binds_line(binding) +
+  line += ensemble_line(summary) + shares_line(summary) + binds_line(binding) + store_line(summary) +
           commits_line(summary, results.info, results.journal.commits) + rounds_line(summary) +
           membership_line(summary, results.info) + cost_line(summary) + forecast_line(forecast, summary) +
           target_line(summary) + accuracy_stop_line(results) + restarts_line(results.info) +

@@ -173,6 +173,7 @@ TEST(LongSimulate, MinioReadsLessFromStorageThanLru) {
         line.tandem("simulate '" + testing::source_folder() +
                     "/workloads/experiments/cached.yaml' --variant " + cache + " --out " + cache);
     EXPECT_EQ(result.exit_code, 0) << result.output;
+    EXPECT_NE(result.output.find("binds: the store, whose disk reads for "), std::string::npos) << cache;
     return summary_figure(line, cache, "throughput");
   };
   EXPECT_NEAR(throughput("minio") / throughput("lru"), 1.4, 0.05);

@@ -140,12 +140,12 @@ TEST_F(Warnings, DisksThatNobodyReadsAreNamed) {
               Not(HasSubstr("nobody reads")));
 }
 
-TEST_F(Warnings, CachesThatNobodyReadsThroughAreNamed) {
-  EXPECT_THAT(simulated("--set data.cache_capacity=1MB --set placement.cache_nodes=[server]"),
-              HasSubstr("warning: nothing reads through cache nodes, because data.source is memory: "
-                        "data.cache_capacity, placement.cache_nodes have no effect"));
-  EXPECT_THAT(simulated("--set data.disk_capacity=1MB"), HasSubstr("data.disk_capacity has no effect"));
-  EXPECT_THAT(simulated(""), Not(HasSubstr("cache nodes")));
+TEST_F(Warnings, KeysWithoutEffectAreNamedInOneLine) {
+  EXPECT_THAT(
+      simulated("--set data.cache_capacity=1MB --set data.disk_capacity=1MB --set checkpoint.keep=3"),
+      HasSubstr("warning: no effect in this job: data.cache_capacity (--set), data.disk_capacity (--set) "
+                "act with data.source: storage; checkpoint.keep (--set) acts with checkpoint.policy"));
+  EXPECT_THAT(simulated(""), Not(HasSubstr("no effect")));
 }
 
 TEST_F(Warnings, LifetimesOfMachinesWithoutWorkersAreNamed) {

@@ -223,6 +223,16 @@ std::optional<Binding> binding(const RunInfo& info, const Journal& journal) {
   return sums;
 }
 
+bool is_saturated(std::optional<double> storage_busy) {
+  constexpr double least = 0.95;  // a job begins and ends without reads
+  return storage_busy && *storage_busy >= least;
+}
+
+Bottleneck bottleneck_among(const std::vector<Bottleneck>& parts, std::optional<double> storage_busy) {
+  if (is_saturated(storage_busy)) return {"the store", std::min(1.0, *storage_busy)};
+  return *std::ranges::max_element(parts, {}, &Bottleneck::share);
+}
+
 nlohmann::json to_json(const std::optional<Binding>& binding) { return write_fields(binding); }
 
 std::vector<Contribution> attribution(const Results& simulated, const std::vector<Results>& measured) {

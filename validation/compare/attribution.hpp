@@ -52,6 +52,20 @@ struct Binding {
 /// for the last one of its round is divided by the parts in which the time of that one exceeds its own. For
 /// other rounds the phases of the steps count as they are. Empty without counted steps.
 std::optional<Binding> binding(const RunInfo& info, const Journal& journal);
+/// A part of the time that the others wait for.
+struct Bottleneck {
+  std::string
+      part;  ///< "computing", "exchange", "data", "decoding samples", "the store" ...; empty: not known
+  double share = 0;  ///< of the makespan
+};
+
+/// The longest of the parts, unless the disk with the data set is busy for all but a twentieth of the time:
+/// then the store binds, in whatever part workers wait for it. A worker that has its samples waits in the
+/// exchange for those that lack theirs. `storage_busy`: as in CacheSummary. Pre: there are parts.
+Bottleneck bottleneck_among(const std::vector<Bottleneck>& parts, std::optional<double> storage_busy);
+/// Whether that disk binds.
+bool is_saturated(std::optional<double> storage_busy);
+
 /// An object with the names of the members; null: none.
 nlohmann::json to_json(const std::optional<Binding>& binding);
 

@@ -250,8 +250,10 @@ std::optional<Shares> shares_of(const Simulations& members) {
 /// `shares`: of the makespan, as above.
 Bottleneck bottleneck_of(const Simulations& members, const Shares& shares) {
   Binding sums;
+  double busy = 0;
   for (const StudyResult* own : members) {
     if (!own->binding) return {};
+    busy += own->storage_busy.value_or(0.0) / static_cast<double>(members.size());
     for (double Binding::*part : {&Binding::computing, &Binding::exchange, &Binding::data, &Binding::decoding,
                                   &Binding::query, &Binding::commits})
       sums.*part += (*own->binding).*part;
@@ -265,7 +267,7 @@ Bottleneck bottleneck_of(const Simulations& members, const Shares& shares) {
                                          {"questions to the coordinator", share(sums.query)},
                                          {"waiting for commits", share(sums.commits)},
                                          {"time outside steps", outside}};
-  return *std::ranges::max_element(parts, {}, &Bottleneck::share);
+  return bottleneck_among(parts, busy);
 }
 
 /// By variant and column, as in the rows of a panel.

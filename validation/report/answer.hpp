@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "validation/compare/attribution.hpp"
 #include "workloads/records/format.hpp"
 
 namespace tandem::validation {
@@ -48,18 +49,12 @@ struct Estimate {
   Place place = Place::behind;
 };
 
-/// The longest part of the workers' time. Waiting in exchanges is counted as what the last worker of the
-/// round did meanwhile (Binding in attribution.hpp).
-struct Bottleneck {
-  std::string part;  ///< "computing", "exchange", "data", "decoding samples" ...; empty: not known
-  double share = 0;  ///< of the makespan
-};
-
 /// A variant at one place of the grid.
 struct AnswerCell {
   std::vector<std::string> configurations;              ///< their names, one per seed
   std::vector<Estimate> estimates;                      ///< one per measure
   std::optional<std::map<std::string, double>> shares;  ///< mean over the seeds by part; none: not known
+  /// Waiting in exchanges is counted as what the last worker of the round did meanwhile (Binding).
   Bottleneck bottleneck;
 };
 

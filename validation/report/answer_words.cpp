@@ -411,7 +411,11 @@ std::string bottleneck_point(const Answer& answer) {
     for (const auto& [part, range] : ranges) own.push_back(fmt::format("{} {}", part, share_range(range)));
     parts.push_back(fmt::format("{}: {}", variant, fmt::join(own, " or ")));
   }
-  return fmt::format("Bottlenecks (the longest part of the workers' time): {}.", fmt::join(parts, "; "));
+  const bool is_disk = std::ranges::any_of(
+      parts, [](const std::string& one) { return one.find("the store ") != std::string::npos; });
+  return fmt::format("Bottlenecks (the longest part of the workers' time{}): {}.",
+                     is_disk ? ", or the store where its disk reads for almost all of the time" : "",
+                     fmt::join(parts, "; "));
 }
 
 void put_bottlenecks(Answer& answer) {

@@ -218,7 +218,10 @@ StudyResult study_result(const StudyConfiguration& configuration, const Summary&
   own.shares = summary.shares;
   own.exchange_shares = summary.exchange_shares;
   own.binding = binding;
-  if (summary.cache) own.cache_hit_ratio = summary.cache->hit_ratio;
+  if (summary.cache) {
+    own.cache_hit_ratio = summary.cache->hit_ratio;
+    own.storage_busy = summary.cache->storage_busy;
+  }
   own.data = data_of_result(summary);
   own.staleness = summary.staleness;
   own.local_steps = summary.local_steps;

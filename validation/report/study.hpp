@@ -67,6 +67,7 @@ struct StudyResult : StudyConfiguration {
   std::optional<ExchangeShares> exchange_shares{};
   std::optional<Binding> binding{};         ///< none: no step counts
   std::optional<double> cache_hit_ratio{};  ///< none: workers hold their samples
+  std::optional<double> storage_busy{};     ///< as in CacheSummary
   std::optional<DataParts> data{};
   std::optional<DistributionSummary> staleness{}, local_steps{};
   std::optional<MembershipSummary> membership{};

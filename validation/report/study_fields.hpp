@@ -67,6 +67,7 @@ struct Fields<validation::StudyResult> {
            "rounds", v.rounds, "samples", v.samples, "bytes", v.bytes, "bytes_per_sample", v.bytes_per_sample,
            "shares", v.shares, "exchange_shares", v.exchange_shares, "binding", v.binding);
     field("cache_hit_ratio", v.cache_hit_ratio, Key::added);
+    field("storage_busy", v.storage_busy, Key::optional);
     field("data", v.data, Key::added);
     field("staleness", v.staleness);
     field("membership", v.membership, Key::added);

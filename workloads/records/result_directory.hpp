@@ -49,6 +49,12 @@ struct MachinePrice {
   std::string date{};         ///< of the price; empty: not known
 };
 
+/// A disk with samples of the data set.
+struct DataDisk {
+  std::string host{};
+  double read_bytes_per_s = 0;
+};
+
 /// Where a host is, as the platform file says; empty: it does not.
 struct HostPlace {
   std::string region{};  ///< property region or tandem:region, or that of the offer
@@ -91,6 +97,8 @@ struct RunInfo {
   /// The same, by host: those of which the platform says where they are.
   std::map<std::string, HostPlace> places;
   std::vector<MachinePrice> prices;  ///< of the machines of the job that have one
+  /// Of stores, or without stores of cache nodes, one per host. Empty: none, or their rates are not known.
+  std::vector<DataDisk> data_disks;
   /// The lifetimes of the machines whose loss stops the job, by slot: the "model" and its "options". Null:
   /// not known.
   nlohmann::json lifetimes;

@@ -62,6 +62,13 @@ struct Fields<MachinePrice> {
 };
 
 template <>
+struct Fields<DataDisk> {
+  static void visit(auto& d, auto&& field) {
+    fields(field, "host", d.host, "read_bytes_per_s", d.read_bytes_per_s);
+  }
+};
+
+template <>
 struct Fields<HostPlace> {
   static void visit(auto& p, auto&& field) { fields(field, "region", p.region, "zone", p.zone); }
 };
@@ -89,6 +96,7 @@ struct Fields<RunInfo> {
     field("places", i.places, Key::optional);
     field("lifetimes", i.lifetimes, Key::optional);
     field("prices", i.prices, Key::optional);
+    field("data_disks", i.data_disks, Key::optional);
   }
 };
 

@@ -147,6 +147,27 @@ CacheSummary cache_of(const Journal& journal) {
   return cache;
 }
 
+/// Stores have equally many samples each. Reads in the background may be from peers, which are left out then.
+std::optional<double> storage_busy_of(const RunInfo& info, const Journal& journal, Seconds makespan) {
+  if (info.data_disks.empty()) return std::nullopt;
+  const bool is_background_of_store = info.experiment.data.peers == Peers::none;
+  std::map<std::string, double> bytes;  // by host of the cache node
+  double all = 0;
+  for (const auto& record : journal.caches) {
+    if (record.from != "store" && !(is_background_of_store && record.from == background_row)) continue;
+    bytes[host_of(info, record.rank)] += static_cast<double>(record.bytes);
+    all += static_cast<double>(record.bytes);
+  }
+  const auto& stores = info.experiment.placement.stores;
+  double busiest = 0;
+  for (const DataDisk& disk : info.data_disks) {
+    const auto own = static_cast<double>(std::ranges::count(stores, disk.host));
+    const double read = stores.empty() ? bytes[disk.host] : all * own / static_cast<double>(stores.size());
+    busiest = std::max(busiest, read / disk.read_bytes_per_s / makespan.count());
+  }
+  return busiest;
+}
+
 CommitsSummary commits_of(const Journal& journal) {
   CommitsSummary all{.count = journal.commits.size(), .failed_commits = journal.failed_commits};
   for (const auto& record : journal.commits) {
@@ -378,6 +399,7 @@ Summary summarise(const RunInfo& info, const Journal& journal, Seconds makespan)
   if (info.experiment.stop.accuracy > 0.0) summary.accuracy_stop = accuracy_stop_of(info, journal);
   if (!journal.caches.empty()) {
     summary.cache = cache_of(journal);
+    summary.cache->storage_busy = storage_busy_of(info, journal, makespan);
     summary.data = data_figures(info, journal);
   }
   summary.gpus = gpu_figures(info, journal);

@@ -169,6 +169,9 @@ struct ReadClassSums : ClassSums {
 struct CacheSummary {
   std::int64_t requests = 0, local = 0, storage = 0, local_bytes = 0, storage_bytes = 0;
   Seconds storage_time{};
+  /// The share of the makespan that the busiest disk with the data set needs for the bytes that cache nodes
+  /// read from it; none: its rate is not known.
+  std::optional<double> storage_busy{};
   std::map<std::string, ReadClassSums> classes{};  ///< by `from` of caches.csv
   std::optional<double> hit_ratio{};               ///< none: no sample was delivered
   /// None: no record counts them.

@@ -170,6 +170,7 @@ struct Fields<CacheSummary> {
     fields(field, "requests", c.requests, "local", c.local, "storage", c.storage, "local_bytes",
            c.local_bytes, "storage_bytes", c.storage_bytes, "storage_time_s", c.storage_time, "classes",
            c.classes);
+    field("storage_busy", c.storage_busy, Key::optional);
     field("hit_ratio", c.hit_ratio, Key::optional);
     field("replaced", c.replaced, Key::optional);
     field("spoiled", c.spoiled, Key::optional);

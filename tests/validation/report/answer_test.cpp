@@ -322,6 +322,35 @@ TEST(Answer, NamesTheBaselineWithItsReasonAndTheBottlenecks) {
                                  "time outside steps 55 %", "waiting for commits 54 %", "computing 57 %"));
 }
 
+/// Workers that have their samples wait in the exchange for those that wait for the disk.
+TEST(Answer, AStoreBindsWhoseDiskIsAlwaysBusy) {
+  const std::vector<Bottleneck> parts = {{"computing", 0.13}, {"exchange", 0.6}, {"data", 0.27}};
+  struct Row {
+    std::optional<double> busy;
+    const char* part;
+    double share;
+  };
+  for (const Row& row :
+       {Row{std::nullopt, "exchange", 0.6}, Row{0.0, "exchange", 0.6}, Row{0.94, "exchange", 0.6},
+        Row{0.95, "the store", 0.95}, Row{1.002, "the store", 1.0}}) {
+    const Bottleneck found = bottleneck_among(parts, row.busy);
+    EXPECT_EQ(found.part, row.part) << row.busy.value_or(-1);
+    EXPECT_DOUBLE_EQ(found.share, row.share) << row.busy.value_or(-1);
+  }
+  StudyResult uncached = fast("no-cache", 100), cached = fast("minio", 200);
+  for (StudyResult* own : {&uncached, &cached}) {
+    own->shares = TimeShares{.computing = 0.13, .data = 0.27, .exchange = 0.6, .other = 0.0};
+    own->binding = Binding{.computing = 0.13, .data = 0.27, .exchange = 0.6};
+  }
+  uncached.storage_busy = 0.998;
+  cached.storage_busy = 0.4;
+  const Answer answer = answer_to({uncached, cached});
+  std::vector<std::string> found;
+  for (const auto& row : answer.panels[0].rows) found.push_back(row.bottlenecks);
+  EXPECT_THAT(found, ElementsAre("the store 100 %", "exchange 60 %"));
+  EXPECT_THAT(answer.points, ::testing::Contains(HasSubstr("the store where its disk reads for almost all")));
+}
+
 TEST(Answer, IsACsvWithARowPerConfiguration) {
   std::vector<StudyResult> configurations = {fast("bsp", 100, {{"platform", "quad, old"}}),
                                              fast("asp", 150, {{"platform", "quad, old"}})};

@@ -120,8 +120,14 @@ TEST_P(EachWarning, IsMetByItsExampleAndRefusesNothing) {
   const auto& [warning, at, title, number] = GetParam();
   const Overrides settings = settings_of(at->example);
   EXPECT_EQ(refusal("", settings), "no error");
-  const Experiment experiment = load_experiment(folder_.write("lab.yaml", lab() + four_workers), settings);
-  const auto texts = met_warnings({*warning}, {experiment, ResolvedExperiment(experiment)});
+  const LocatedExperiment located =
+      load_located(folder_.write("lab.yaml", lab() + four_workers), settings, "");
+  const Experiment& experiment = located.experiment;
+  const ResolvedExperiment chosen(experiment);
+  const Combination all{experiment, chosen};
+  EXPECT_THAT(met_warnings({*warning}, all, located.locate),
+              ::testing::ElementsAre(::testing::StartsWith("--set: " + at->key + ": expected ")));
+  const auto texts = met_warnings({*warning}, all);
   ASSERT_EQ(texts.size(), 1U);
   EXPECT_THAT(texts.front(), ::testing::StartsWith(at->key + ": expected "));
   for (const std::string& text : {at->expected, warning->because})

@@ -218,6 +218,24 @@ TEST(Summary, WarmUpStepsAreLeftOutOfStepStatisticsOnly) {
   EXPECT_THAT(summary["warmup"]["rule"].get<std::string>(), HasSubstr("first 1 steps of each worker"));
 }
 
+/// Node 0 reads 300 bytes from the store, 100 of them in the background, and node 1 reads 500.
+TEST(Summary, TheBusiestDiskWithTheDataSet) {
+  auto journal = small_journal();
+  journal.caches = {{0, 0, "store", 20, 200, Seconds(1), Seconds(1)},
+                    {0, 0, "background", 10, 100, Seconds(0), Seconds(1)},
+                    {0, 0, "tier0", 90, 900, Seconds(0), Seconds(0)},
+                    {1, 0, "store", 50, 500, Seconds(1), Seconds(1)}};
+  RunInfo info = two_workers();
+  const auto busy = [&] { return to_json(summarise(info, journal, Seconds(10)))["cache"]["storage_busy"]; };
+  info.data_disks = {{"a", 50.0}, {"b", 100.0}};
+  EXPECT_DOUBLE_EQ(busy(), 0.6) << "300 bytes from the disk of a";
+  info.data_disks = {{"c", 100.0}, {"d", 50.0}};
+  info.experiment.placement.stores = {"c", "c", "c", "d"};
+  EXPECT_DOUBLE_EQ(busy(), 0.6) << "three quarters of 800 bytes from the disk of c";
+  info.experiment.data.peers = Peers::partition;
+  EXPECT_DOUBLE_EQ(busy(), 0.525) << "reads in the background may be from peers";
+}
+
 TEST(Summary, CacheRequestsAreSummed) {
   auto journal = small_journal();
   journal.caches = {
@@ -226,6 +244,7 @@ TEST(Summary, CacheRequestsAreSummed) {
       {3, 1, "store", 10, 100, Seconds(2.5), Seconds(2)}, {3, 1, "kept", 7, 70, Seconds(0), Seconds(0)},
       {3, 1, "spoiled", 1, 0, Seconds(0), Seconds(0)}};
   const auto cache = to_json(summarise(two_workers(), journal, Seconds(12)))["cache"];
+  EXPECT_FALSE(cache.contains("storage_busy")) << "the rate of the disk is not known";
   EXPECT_EQ(cache["requests"], 100);
   EXPECT_DOUBLE_EQ(cache["hit_ratio"], 0.8);
   EXPECT_EQ(cache["storage_bytes"], 200);

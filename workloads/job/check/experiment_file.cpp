@@ -6,6 +6,7 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "policies/vocabulary/check.hpp"
 #include "policies/vocabulary/quantity_text.hpp"
@@ -18,6 +19,7 @@
 #include "workloads/experiment/yaml.hpp"
 #include "workloads/job/check/catalogues.hpp"
 #include "workloads/job/check/experiment_check.hpp"
+#include "workloads/job/check/idle_keys.hpp"
 #include "workloads/job/check/limits.hpp"
 #include "workloads/job/check/shared_check.hpp"
 #include "workloads/job/placement/placement.hpp"
@@ -126,25 +128,52 @@ class Origins {
   explicit Origins(std::string file) : file_(std::move(file)) {}
 
   void add(const std::vector<Assignment>& assignments) {
-    for (const auto& assignment : assignments) places_[assignment.label()] = assignment.place;
+    for (const auto& assignment : assignments) {
+      places_[assignment.label()] = assignment.place;
+      if (assignment.is_implied)
+        implied_.insert(assignment.label());
+      else
+        implied_.erase(assignment.label());
+      // "checkpoint.options" is set where one of its options is.
+      const ExperimentKey* key = find_experiment_key(assignment.path);
+      if (key != nullptr && key->path != assignment.path && !assignment.is_implied)
+        places_.try_emplace(own_label(assignment, key->path), assignment.place);
+    }
   }
+  /// The experiment or a variant of it. Where a key acts in one, it is no mistake that others have it, too.
+  void add_acting(const Experiment& complete) {
+    for (std::string& key : acting_keys({complete, ResolvedExperiment(complete)}))
+      acting_.insert(std::move(key));
+  }
+  /// Not all of them are known.
+  void allow_idle() { may_all_be_idle_ = true; }
   /// The locations in an experiment (`variant` empty) or one of its variants; of a job of it (empty: none).
   Locate of(const std::string& variant, const std::string& job = "") const {
     return [origins = *this, variant, job](const std::string& path) -> Origin {
       const auto& places = origins.places_;
       for (const std::string& label : {"jobs." + job + '.' + path, "variants." + variant + '.' + path})
-        if (const auto own = places.find(label); own != places.end()) return {own->second, label, true};
+        if (const auto own = places.find(label); own != places.end())
+          return {own->second, label, true, origins.implied_.contains(label)};
       const auto base = places.find(path);
       std::string place = base == places.end() ? origins.file_ : base->second;
+      const bool may_be_idle =
+          origins.implied_.contains(path) || origins.acting_.contains(path) || origins.may_all_be_idle_;
       if (!variant.empty()) place += ": variant '" + variant + "'";
       if (!job.empty()) place += ": job '" + job + "'";
-      return {place, path, base != places.end()};
+      return {place, path, base != places.end(), may_be_idle};
     };
   }
 
  private:
+  static std::string own_label(Assignment assignment, const std::string& path) {
+    assignment.path = path;
+    return assignment.label();
+  }
+
   std::string file_;
   std::map<std::string, std::string> places_;
+  std::set<std::string> implied_, acting_;
+  bool may_all_be_idle_ = false;
 };
 
 /// Not complete.
@@ -307,20 +336,33 @@ LocatedExperiment load_located(const std::string& path, const Overrides& overrid
   origins.add(of_jobs);
   // Where there are jobs, the keys that all of them have need not make a job, nor where a variant is chosen.
   const bool is_one_job = of_jobs.empty();
-  if (is_one_job && variant.empty()) complete_experiment(experiment, origins.of(""));
+  if (is_one_job && variant.empty()) {
+    complete_experiment(experiment, origins.of(""));
+    origins.add_acting(experiment);
+  }
   // What suits the chosen variant need not suit the others.
   const auto is_checked = [&](const std::string& name) {
     return variant.empty() || overrides.empty() || name == variant;
   };
   std::optional<Experiment> chosen;
   for (const auto& [name, keys] : experiment.variants) {
-    if (!is_checked(name)) continue;
+    if (!is_checked(name)) {
+      try {
+        origins.add_acting(changed_by_variant(experiment, name));
+      } catch (const ConfigError&) {
+        origins.allow_idle();
+      }
+      continue;
+    }
     Experiment changed =
         is_one_job ? with_variant(experiment, name, origins.of(name)) : changed_by_variant(experiment, name);
+    if (is_one_job) origins.add_acting(changed);
     if (name == variant) chosen = std::move(changed);
   }
   if (!variant.empty()) expect_variant(experiment, variant);
   std::vector<std::string> replaced = replaced_keys(written, experiment);
+  // Keys that jobs have in common act in some of them.
+  if (!is_one_job) origins.allow_idle();
   LocatedExperiment located{chosen ? std::move(*chosen) : std::move(experiment), origins.of(variant)};
   located.replaced = std::move(replaced);
   located.jobs = split_into_jobs(located.experiment, of_jobs,

@@ -110,7 +110,7 @@ platforms::Network network_of_workers(const Experiment& experiment, PlatformRead
 
 Job make_job(LoadedJob loaded, const std::string& out, const platforms::Network& network) {
   try {
-    Job job(std::move(loaded.experiment), std::move(loaded.platform), out, network);
+    Job job(std::move(loaded.experiment), std::move(loaded.platform), out, network, loaded.locate);
     job.data().check_cache_options(static_cast<int>(job.roster().ranks_of(Roster::Role::cache_node).size()));
     return job;
   } catch (const KeyError& error) {

@@ -16,6 +16,7 @@
 #include "policies/vocabulary/text_parts.hpp"
 #include "workloads/cost/decoding_name.hpp"
 #include "workloads/job/check/commit_warnings.hpp"
+#include "workloads/job/check/idle_keys.hpp"
 #include "workloads/job/check/limits.hpp"
 #include "workloads/job/check/memory_estimate.hpp"
 #include "workloads/job/check/shard_shares.hpp"
@@ -305,18 +306,11 @@ void warn_of_shared_classes(const Job& job, std::vector<std::string>& warnings) 
       info.classes, workers, info.train_samples / workers, info.classes));
 }
 
-void warn_of_unused_cold_reads(const Job& job, std::vector<std::string>& warnings) {
-  if (!job.spec().experiment.data.cold) return;
-  if (!job.data().from_storage())
-    warnings.emplace_back("data.cold has no effect, because data.source is memory: workers read no storage");
-  else if (job.devices().are_emulated())
-    warnings.emplace_back(
-        "data.cold has no effect with run.devices emulated: an emulated disk takes the time of the platform "
-        "file, whatever the page cache holds");
-  else if (job.data().has_disk_tier())
-    warnings.emplace_back(
-        "data.cold is for the samples in storage: the second tier of cache nodes is read through the page "
-        "cache, and simulated as if it were not");
+void warn_of_warm_tiers(const Job& job, std::vector<std::string>& warnings) {
+  if (!job.spec().experiment.reads_cold() || !job.data().has_disk_tier()) return;
+  warnings.emplace_back(
+      "data.cold is for the samples in storage: the second tier of cache nodes is read through the page "
+      "cache, and simulated as if it were not");
 }
 
 void warn_of_sampling_without_selection(const Job& job, std::vector<std::string>& warnings) {
@@ -326,20 +320,6 @@ void warn_of_sampling_without_selection(const Job& job, std::vector<std::string>
   if (const std::string options = job.data().lists().why_select_none(epochs); !options.empty())
     warnings.push_back(fmt::format("no epoch is sampled by {}: data.sampling_options.{}",
                                    experiment.data.sampling, options));
-}
-
-void warn_of_unused_caches(const Job& job, std::vector<std::string>& warnings) {
-  const Experiment& experiment = job.spec().experiment;
-  if (job.data().from_storage()) return;
-  std::vector<std::string> unused;
-  if (experiment.data.cache_capacity > Bytes(0)) unused.emplace_back("data.cache_capacity");
-  if (experiment.data.disk_capacity > Bytes(0)) unused.emplace_back("data.disk_capacity");
-  if (!experiment.placement.cache_nodes.empty()) unused.emplace_back("placement.cache_nodes");
-  if (unused.empty()) return;
-  warnings.push_back(fmt::format(
-      "nothing reads through cache nodes, because data.source is memory: {} {} no effect. To read "
-      "samples through caches, set data.source: storage",
-      fmt::join(unused, ", "), unused.size() == 1 ? "has" : "have"));
 }
 
 void warn_of_unread_disks(const Job& job, std::vector<std::string>& warnings) {
@@ -546,8 +526,7 @@ std::vector<std::string> warnings_of(const Job& job) {
   warn_of_shared_classes(job, warnings);
   warn_of_unread_disks(job, warnings);
   warn_of_sampling_without_selection(job, warnings);
-  warn_of_unused_caches(job, warnings);
-  warn_of_unused_cold_reads(job, warnings);
+  warn_of_warm_tiers(job, warnings);
   warn_of_unknown_speeds(job, warnings);
   warn_of_ignored_speeds(job, warnings);
   warn_of_unmeasured_decoding(job, warnings);
@@ -555,9 +534,12 @@ std::vector<std::string> warnings_of(const Job& job) {
   warn_of_unused_server_costs(job, warnings);
   warn_of_lost_commits(job, warnings);
   warn_of_unused_lifetimes(job, warnings);
-  for (auto& more : {met_warnings(warning_group().limits(), {job.spec().experiment, job.chosen()}),
-                     warnings_of_commits(job)})
+  const Combination all{job.spec().experiment, job.chosen()};
+  const Locate& locate = job.spec().locate;
+  for (auto& more : {met_warnings(warning_group().limits(), all, locate), warnings_of_commits(job)})
     warnings.insert(warnings.end(), more.begin(), more.end());
+  if (std::string idle = warning_of_idle_keys(all, locate); !idle.empty())
+    warnings.push_back(std::move(idle));
   return warnings;
 }
 

@@ -180,13 +180,14 @@ void check_limits(const std::vector<Limit>& limits, const Combination& all, cons
     }
 }
 
-std::vector<std::string> met_warnings(const std::vector<Limit>& warnings, const Combination& all) {
+std::vector<std::string> met_warnings(const std::vector<Limit>& warnings, const Combination& all,
+                                      const Locate& locate) {
   std::vector<std::string> texts;
   for (const Limit& warning : warnings)
     for (const Limit::Case& at : warning.cases)
       if (at.is_met(all))
-        texts.push_back(fmt::format("{}: expected {}, found {}", at.key, text_of(warning, at, values_of(all)),
-                                    found_at(at.key, all.experiment)));
+        texts.push_back(fmt::format("{}: expected {}, found {}", located_key(locate, at.key),
+                                    text_of(warning, at, values_of(all)), found_at(at.key, all.experiment)));
   return texts;
 }
 

@@ -89,8 +89,10 @@ bool works_by_key(const sync::Factory& algorithm);
 
 /// Errors: ConfigError naming place, key, expected and found, for the first case that is met.
 void check_limits(const std::vector<Limit>& limits, const Combination& all, const Locate& locate);
-/// "sync.overlap: expected none or backward, because ..., found 'both'" for each of the cases that is met.
-std::vector<std::string> met_warnings(const std::vector<Limit>& warnings, const Combination& all);
+/// "lab.yaml:7: sync.overlap: expected none or backward, because ..., found 'both'" for each of the cases
+/// that is met. `locate`: empty where places are not known.
+std::vector<std::string> met_warnings(const std::vector<Limit>& warnings, const Combination& all,
+                                      const Locate& locate = {});
 /// "none or backward, because ...", as it is listed: names in braces become "(the algorithm)" or similar.
 std::string describe(const Limit& limit, const Limit::Case& at);
 

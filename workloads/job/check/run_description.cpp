@@ -77,6 +77,30 @@ std::vector<MachinePrice> prices_of(const platforms::Description& platform,
   return prices;
 }
 
+/// Empty where the rates are those of this machine's storage, which is not measured.
+std::vector<DataDisk> data_disks_of(const Job& job, const std::string& world) {
+  const DevicePlan& devices = job.devices();
+  if (!job.data().from_storage() ||
+      (world == "measured" && !devices.are_emulated() && devices.measured_disk() == nullptr))
+    return {};
+  std::map<std::string, DataDisk> disks;
+  const auto add = [&](const std::string& host, double rate) {
+    disks.try_emplace(host, DataDisk{host, rate});
+  };
+  const platforms::HostIndex hosts(job.spec().platform);
+  const auto& placement = job.spec().experiment.placement;
+  for (const std::string& name : placement.stores.empty() ? placement.cache_nodes : placement.stores) {
+    const auto& all = hosts.host(name).disks;
+    if (const auto* measured = devices.measured_disk(); measured != nullptr)
+      add(name, measured->read_rate);
+    else if (!all.empty())
+      add(name, all.front().read_rate.count());
+  }
+  std::vector<DataDisk> list;
+  for (auto& [host, disk] : disks) list.push_back(std::move(disk));
+  return list;
+}
+
 }  // namespace
 
 RunInfo describe_run(const Job& job, const std::string& world) {
@@ -125,10 +149,12 @@ RunInfo describe_run(const Job& job, const std::string& world) {
   if (experiment.checkpoint.policy == "hazard")
     info.lifetimes = describe_lifetimes(job, machines_that_stop(job));
   info.prices = prices_of(job.spec().platform, info.hosts);
+  info.data_disks = data_disks_of(job, world);
   info.memory = describe_memory(job);
   std::optional<Job> whole;
   if (generation != nullptr && !generation->hosts.empty())
-    whole.emplace(JobSpec{info.experiment, job.spec().platform, job.spec().directory, job.spec().data_memory},
+    whole.emplace(JobSpec{info.experiment, job.spec().platform, job.spec().directory, job.spec().data_memory,
+                          job.spec().locate},
                   std::nullopt);
   info.question = question_of(whole ? *whole : job);
   info.warnings = warnings_of(whole ? *whole : job);

@@ -76,8 +76,8 @@ Job::Job(JobSpec spec, std::optional<AllReducePlan> all_reduce) : Job(std::move(
 }
 
 Job::Job(Experiment experiment, platforms::Description platform, std::string directory,
-         const platforms::Network& network)
-    : Job(JobSpec{std::move(experiment), std::move(platform), std::move(directory)}) {
+         const platforms::Network& network, Locate locate)
+    : Job(JobSpec{std::move(experiment), std::move(platform), std::move(directory), "", std::move(locate)}) {
   if (exchange().route() != sync::Route::all_reduce) return;
   const auto setting = all_reduce_setting(*this, roster().workers(), exchange().summed_elements());
   parts_->exchange.set_all_reduce(plan_all_reduce(setting, network));

@@ -29,10 +29,10 @@ namespace tandem {
 /// Its parts keep their addresses when it is moved.
 class Job {
  public:
-  /// `directory`: the result directory. `network`: between the workers' hosts, if it is known.
-  /// Errors: ConfigError.
+  /// `directory`: the result directory. `network`: between the workers' hosts, if it is known. `locate`: as
+  /// in JobSpec. Errors: ConfigError.
   Job(Experiment experiment, platforms::Description platform, std::string directory,
-      const platforms::Network& network = {});
+      const platforms::Network& network = {}, Locate locate = {});
   /// `all_reduce`: an earlier plan, if workers sum by an all-reduce.
   Job(JobSpec spec, std::optional<AllReducePlan> all_reduce);
 

@@ -5,6 +5,7 @@
 
 #include "platforms/description.hpp"
 #include "workloads/experiment/experiment.hpp"
+#include "workloads/experiment/origin.hpp"
 
 namespace tandem {
 
@@ -15,6 +16,7 @@ struct JobSpec {
   /// Memory with the data set's records (see dataset_memory.hpp). If it is empty, or not of this machine,
   /// the records are read from files.
   std::string data_memory = {};
+  Locate locate = {};  ///< where keys were set, for warnings; empty: not known
 
   bool real_math() const { return experiment.workload.math == Experiment::Workload::Math::real; }
 };

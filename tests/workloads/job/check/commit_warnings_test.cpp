@@ -78,6 +78,44 @@ TEST_F(CommitWarnings, LifetimesMuchShorterThanTheWorkBetweenTwoCommits) {
   EXPECT_THAT(warnings(), ElementsAre(HasSubstr("takes 134 s on average")));
 }
 
+/// 50 MB over links of 50 MB/s.
+TEST_F(CommitWarnings, TheWorkBetweenTwoCommitsHasExchanges) {
+  live(10.0);
+  platform_.links = {{"cable", BytesPerSecond(5e7), Seconds(0), "SPLITDUPLEX"},
+                     {"switch", BytesPerSecond(1e12), Seconds(0), "FATPIPE"}};
+  // Two workers sum 50 MB in 1 s, half of which overlaps the backward pass: e^-3.
+  EXPECT_THAT(warnings(),
+              ElementsAre(AllOf(HasSubstr("than the 15.0 s of work"), HasSubstr("probability of 0.05"))));
+  experiment_.sync.overlap = OverlapMode::none;
+  EXPECT_THAT(warnings(), ElementsAre(HasSubstr("than the 20.0 s of work")));
+  experiment_.sync.compression = "top-k";
+  EXPECT_THAT(warnings(), IsEmpty()) << "fewer bytes, of which nothing is known here";
+  experiment_.sync.compression = "none";
+  // The server gets 50 MB of the worker on the other host, and sends as much.
+  experiment_.sync.over = sync::Route::server;
+  experiment_.placement.servers = {"a"};
+  EXPECT_THAT(warnings(), ElementsAre(HasSubstr("than the 30.0 s of work")));
+  experiment_.sync.overlap = OverlapMode::backward;
+  EXPECT_THAT(warnings(), ElementsAre(HasSubstr("than the 25.0 s of work")));
+  experiment_.sync.algorithm = "asp";
+  live(5.0);
+  EXPECT_THAT(warnings(), ElementsAre(HasSubstr("than the 10.0 s of work"))) << "an update every second";
+}
+
+TEST_F(CommitWarnings, NameTheLineOfTheirKey) {
+  live(5.0);
+  const Locate locate = [](const std::string& path) {
+    return Origin{"two.yaml:7", "variants.a." + path, path != "transience.notice"};
+  };
+  const auto located = [&] { return warnings_of_commits(Job(experiment_, platform_, "", {}, locate)); };
+  EXPECT_THAT(located(), ElementsAre(::testing::StartsWith("two.yaml:7: machines live much shorter")));
+  live(1000.0);
+  experiment_.stop.rounds = 0;
+  experiment_.stop.epochs = 0.1875;
+  EXPECT_THAT(located(), ElementsAre(::testing::StartsWith(
+                             "two.yaml:7: variants.a.checkpoint.options.interval: expected at most 9")));
+}
+
 /// One machine, 10 s of work: e^-2, which is no reason for a warning; and one life, whatever its name.
 TEST_F(CommitWarnings, WorkersOfOneMachineLiveAndDepartTogether) {
   live(5.0);

@@ -76,7 +76,7 @@ struct Experiment {
     std::int64_t synthetic_parameters = 1'000'000;
     Flops synthetic_forward{1e7};   ///< a sample
     Flops synthetic_backward{2e7};  ///< a sample
-    int synthetic_buckets = 1;
+    int synthetic_buckets = 1;      ///< of equal size; 0: as large as bucket_bytes and first_bucket_bytes say
     /// Sizes of its tensors ("4MB"), or one path of a file with one per line; empty: synthetic_parameters in
     /// equal buckets.
     std::vector<std::string> synthetic_tensors;

@@ -106,8 +106,10 @@ std::vector<ExperimentKey> workload_keys() {
       {KEY(workload.synthetic_forward), at_least(0), "model synthetic: work of the forward pass, per sample"},
       {KEY(workload.synthetic_backward), at_least(0),
        "model synthetic: work of the backward pass, per sample"},
-      {KEY(workload.synthetic_buckets), between(1, million),
-       "model synthetic: number of buckets of its gradient"},
+      {KEY(workload.synthetic_buckets), between(0, million),
+       "model synthetic: number of equal buckets of its gradient; 0: buckets of workload.bucket_bytes, the "
+       "first one of workload.first_bucket_bytes. Without a value it is 0 if one of these two keys or "
+       "sync.preset: ddp is given, otherwise 1"},
       {KEY(workload.synthetic_tensors), tensors(),
        "model synthetic: its tensors in forward order, as sizes in fp32 ([4MB, 16kB, 40B]), or a file with "
        "one per line: SIZE [NAME [FORWARD BACKWARD]], the work of its forward and backward pass per sample, "

@@ -47,6 +47,25 @@ TEST_F(Presets, AGivenKeyWins) {
   EXPECT_EQ(load(minimal, {{"sync.preset", "ddp"}, {"sync.collective", "tree"}}).sync.collective, "tree");
 }
 
+/// A size of buckets that a user gives is not lost where the model is given by its size.
+TEST_F(Presets, BucketsOfASyntheticModelHaveTheirSizes) {
+  const std::string synthetic = minimal + "workload.model: synthetic\n";
+  const auto buckets = [&](const Overrides& settings) {
+    const Experiment loaded = load(synthetic, settings);
+    EXPECT_EQ(to_json(load(to_yaml(loaded))), to_json(loaded));
+    return loaded.workload.synthetic_buckets;
+  };
+  EXPECT_EQ(buckets({}), 1) << "the default size is not asked for";
+  EXPECT_EQ(buckets({{"sync.preset", "ddp"}}), 0);
+  EXPECT_EQ(buckets({{"workload.bucket_bytes", "1MiB"}}), 0);
+  EXPECT_EQ(buckets({{"workload.first_bucket_bytes", "1MiB"}}), 0);
+  EXPECT_EQ(buckets({{"sync.preset", "ddp"}, {"workload.synthetic_buckets", "1"}}), 1);
+  EXPECT_EQ(buckets({{"sync.preset", "ddp"}, {"workload.synthetic_tensors", "[4MB]"}}), 1) << "are gathered";
+  const auto located =
+      load_located(folder_.write("lab.yaml", synthetic + "variants: {ddp: {sync.preset: ddp}}\n"), {}, "ddp");
+  EXPECT_EQ(located.experiment.workload.synthetic_buckets, 0);
+}
+
 TEST_F(Presets, AVariantMaySetIt) {
   const std::string text = minimal +
                            "sync: {algorithm: local-sgd, options: {h: 4}}\n"

@@ -62,6 +62,7 @@ class Checker {
     resolve_commits();
     take_tensors();
     take_buckets();
+    choose_buckets();
     check_measured_device();
     check_lifetime_groups();
     const ResolvedExperiment chosen(experiment_);
@@ -249,6 +250,17 @@ class Checker {
     if (locate_(key).is_given && std::abs(given.count() - sum.count()) > rounding * sum.count())
       fail_at(key, to_text(sum) + ", as workload.measured_buckets say, or nothing", quote(to_text(given)));
     given = sum;
+  }
+
+  /// A size of buckets that is given counts, unless their number is given, too.
+  void choose_buckets() {
+    auto& workload = experiment_.workload;
+    const bool are_listed = !workload.synthetic_tensors.empty() || !workload.measured_buckets.empty();
+    if (workload.model != "synthetic" || are_listed || workload.synthetic_buckets != 1 ||
+        locate_("workload.synthetic_buckets").is_given)
+      return;
+    for (const char* size : {"workload.bucket_bytes", "workload.first_bucket_bytes"})
+      if (locate_(size).is_given) workload.synthetic_buckets = 0;
   }
 
   void check_measured_device() const {

@@ -503,12 +503,19 @@ std::vector<std::string> notes_of(const Job& job) {
     return {
         "sync.collective=ring is Tandem's ring, which moves on only while the worker's own thread waits; for "
         "NCCL's ring, give sync.collective=native and physics.all_reduce=ring instead"};
+  const auto& workload = experiment.workload;
+  const bool are_counted =
+      workload.model == "synthetic" && workload.synthetic_tensors.empty() && workload.synthetic_buckets > 0;
   return {fmt::format(
       "PyTorch's DistributedDataParallel sums through NCCL in buckets of 25 MiB, this job by Tandem's ring "
-      "in buckets of {}. To predict DDP: sync.preset: ddp in place of sync.collective and "
-      "workload.bucket_bytes (it is sync.collective: native with DDP's buckets) and, for a simulation, a "
+      "in {}. To predict DDP: sync.preset: ddp in place of sync.collective and "
+      "workload.{} (it is sync.collective: native with DDP's buckets) and, for a simulation, a "
       "profile with the times of NCCL (tandem calibrate, physics.profile)",
-      to_text(experiment.workload.bucket_bytes))};
+      are_counted || workload.bucket_bytes == Bytes(0)
+          ? fmt::format("{} ({} together)", counted(job.model().buckets.size(), "bucket"),
+                        readable(job.model().bytes()))
+          : "buckets of " + to_text(workload.bucket_bytes),
+      are_counted ? "synthetic_buckets" : "bucket_bytes")};
 }
 
 std::vector<std::string> shard_hosts(const Job& job) {

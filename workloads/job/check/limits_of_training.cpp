@@ -81,7 +81,7 @@ std::vector<Limit> of_models() {
        {{"workload.synthetic_buckets",
          "no value with workload.synthetic_tensors, which workload.bucket_bytes gathers into buckets",
          "workload.model=synthetic workload.synthetic_tensors=[4MB,16kB] workload.synthetic_buckets=3",
-         [=](All all) { return has_tensors(all) && all.experiment.workload.synthetic_buckets != 1; }}}},
+         [=](All all) { return has_tensors(all) && all.experiment.workload.synthetic_buckets > 1; }}}},
       {Kind::unused,
        "workload.measured_buckets lists the buckets",
        {{"workload.synthetic_tensors", "nothing",
@@ -92,7 +92,7 @@ std::vector<Limit> of_models() {
          "workload.model=synthetic workload.synthetic_buckets=3 workload.measured_forward=9ms "
          "'workload.measured_buckets=[4MB 30ms]'",
          [=](All all) {
-           return has_measured_buckets(all) && all.experiment.workload.synthetic_buckets != 1;
+           return has_measured_buckets(all) && all.experiment.workload.synthetic_buckets > 1;
          }}}},
       {Kind::value,
        "workload.math is real",
@@ -105,6 +105,15 @@ std::vector<Limit> of_models() {
          [](All all) {
            const auto& workload = all.experiment.workload;
            return is_synthetic(all) && workload.synthetic_buckets > workload.synthetic_parameters;
+         }}}},
+      {Kind::value,
+       "a model has at most a million buckets",
+       {{"workload.bucket_bytes", "a larger size, or 0",
+         "workload.model=synthetic workload.synthetic_parameters=2000000 workload.bucket_bytes=1",
+         [](All all) {
+           const auto& workload = all.experiment.workload;
+           return is_synthetic(all) && workload.synthetic_buckets == 0 && workload.bucket_bytes > Bytes(0) &&
+                  (workload.synthetic_parameters - 1) / 1'000'000 > (workload.bucket_bytes.count() - 1) / 4;
          }}}},
   };
 }

@@ -64,10 +64,31 @@ ModelDescription model_of_buckets(const Experiment::Workload& workload) {
   return model;
 }
 
-/// A model given by its sizes: by those of its tensors, or equal buckets.
+/// Buckets of these sizes, in whole elements; the last one in the backward pass has the rest.
+ModelDescription model_of_bucket_sizes(const Experiment::Workload& workload) {
+  ModelDescription model{.name = "synthetic", .tensors = {}, .buckets = {}};
+  const std::int64_t all = workload.synthetic_parameters;
+  for (std::int64_t offset = 0; offset < all;) {
+    const bool is_first = offset == 0 && workload.first_bucket_bytes > Bytes(0);
+    const Bytes least = is_first ? workload.first_bucket_bytes : workload.bucket_bytes;
+    const std::int64_t rest = all - offset;
+    const std::int64_t own = least > Bytes(0) ? std::min(rest, (least.count() - 1) / 4 + 1) : rest;
+    const double share = static_cast<double>(own) / static_cast<double>(all);
+    model.buckets.push_back({.offset = offset,
+                             .parameters = own,
+                             .statistics = 0,
+                             .forward = workload.synthetic_forward * share,
+                             .backward = workload.synthetic_backward * share});
+    offset += own;
+  }
+  return model;
+}
+
+/// A model given by its sizes: by those of its tensors or buckets, or equal buckets.
 ModelDescription synthetic_model(const Experiment::Workload& workload) {
   if (!workload.synthetic_tensors.empty()) return model_of_tensors(workload);
   if (!workload.measured_buckets.empty()) return model_of_buckets(workload);
+  if (workload.synthetic_buckets == 0) return model_of_bucket_sizes(workload);
   ModelDescription model{.name = "synthetic", .tensors = {}, .buckets = {}};
   const int count = workload.synthetic_buckets;
   for (int bucket = 0; bucket < count; ++bucket) {

@@ -191,7 +191,11 @@ TEST_F(CommitWarnings, ARingOfGpusIsNoDdp) {
   for (auto& host : platform_.hosts) host.device.is_gpu = true;
   EXPECT_THAT(notes_of(Job(experiment_, platform_, "")),
               ElementsAre(AllOf(HasSubstr("DistributedDataParallel"), HasSubstr("sync.preset: ddp"),
-                                HasSubstr("25 MiB"))));
+                                HasSubstr("25 MiB"), HasSubstr("this job by Tandem's ring in 1 bucket ("),
+                                HasSubstr("and workload.synthetic_buckets"))));
+  experiment_.workload.synthetic_buckets = 0;
+  EXPECT_THAT(notes_of(Job(experiment_, platform_, "")),
+              ElementsAre(AllOf(HasSubstr("in buckets of 1MiB"), HasSubstr("and workload.bucket_bytes"))));
 }
 
 }  // namespace TANDEM_FILE

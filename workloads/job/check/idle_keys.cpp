@@ -8,10 +8,10 @@
 namespace tandem {
 namespace {
 
-using Several = const Combination&;
+using All = const Combination&;
 
 /// One server shard has all of the model. Before the roles are placed, their hosts may be a word.
-bool has_several_servers(Several all) {
+bool has_several_servers(All all) {
   const auto& servers = all.experiment.placement.servers;
   return servers.size() > 1 || (servers.size() == 1 && (servers[0] == "own" || servers[0] == "co-located"));
 }
@@ -19,56 +19,53 @@ bool has_several_servers(Several all) {
 std::vector<ConditionalKeys> keys_of_training() {
   return {
       // Not optimizer.learning_rate: files that state what is trained are simulated with both mathematics.
-      // And
-      // kind and momentum have a state, which needs memory and is committed.
+      // Not kind and momentum: their state needs memory and is committed.
       {{"workload.test_samples", "workload.non_finite", "workload.deterministic", "optimizer.nesterov",
         "optimizer.weight_decay", "optimizer.global_rate", "optimizer.schedule", "optimizer.warmup_rounds"},
        "workload.math: real",
        "workload.math=real",
-       [](Several all) { return all.is_real(); }},
+       [](All all) { return all.is_real(); }},
       {{"placement.evaluator"},
        "evaluate_every over 0",
        "evaluate_every=5",
-       [](Several all) { return all.experiment.evaluate_every > 0; }},
+       [](All all) { return all.experiment.evaluate_every > 0; }},
       {{"optimizer.beta1", "optimizer.beta2", "optimizer.epsilon"},
        "workload.math: real and optimizer.kind: adam or adamw",
        "workload.math=real optimizer.kind=adam",
-       [](Several all) { return all.is_real() && all.experiment.optimizer.kind != OptimizerKind::sgd; }},
+       [](All all) { return all.is_real() && all.experiment.optimizer.kind != OptimizerKind::sgd; }},
       {{"optimizer.step_every", "optimizer.step_factor"},
        "workload.math: real and optimizer.schedule: step",
        "workload.math=real optimizer.schedule=step optimizer.step_every=5",
-       [](Several all) { return all.is_real() && all.experiment.optimizer.schedule == RateDecay::step; }},
+       [](All all) { return all.is_real() && all.experiment.optimizer.schedule == RateDecay::step; }},
       {{"optimizer.cosine_rounds", "optimizer.cosine_floor"},
        "workload.math: real and optimizer.schedule: cosine",
        "workload.math=real optimizer.schedule=cosine",
-       [](Several all) { return all.is_real() && all.experiment.optimizer.schedule == RateDecay::cosine; }},
+       [](All all) { return all.is_real() && all.experiment.optimizer.schedule == RateDecay::cosine; }},
       {{"workload.image_size"},
        "data.source: storage, or a model that is not synthetic",
        "workload.model=lenet",
-       [](Several all) { return all.experiment.workload.model != "synthetic" || all.has_cache_nodes(); }},
+       [](All all) { return all.experiment.workload.model != "synthetic" || all.has_cache_nodes(); }},
       {{"sync.collective", "sync.order", "sync.rings"},
        "sync.over: all-reduce",
        "sync.over=all-reduce",
-       [](Several all) { return all.is_over(sync::Route::all_reduce); }},
+       [](All all) { return all.is_over(sync::Route::all_reduce); }},
       {{"sync.sharding"},
        "several servers (placement.servers)",
        "placement.servers=[server,node-4]",
-       [](Several all) { return all.is_over(sync::Route::server) && has_several_servers(all); }},
+       [](All all) { return all.is_over(sync::Route::server) && has_several_servers(all); }},
       {{"run.slowdown_factor"},
        "run.slowdown_probability over 0",
        "run.slowdown_probability=0.1",
-       [](Several all) { return all.experiment.run.slowdown_probability > 0.0; }},
+       [](All all) { return all.experiment.run.slowdown_probability > 0.0; }},
       {{"physics.ensemble"},
        "algorithms whose decisions depend on timing (asp, ssp, esync, ...)",
        "sync.algorithm=asp",
        // Without an ensemble there is one simulation, as asked for.
-       [](Several all) {
-         return all.chosen.algorithm->timing_driven || all.experiment.physics.ensemble == 0;
-       }},
+       [](All all) { return all.chosen.algorithm->timing_driven || all.experiment.physics.ensemble == 0; }},
       {{"physics.spread"},
        "physics.noise: spread, or in ensembles",
        "physics.noise=spread",
-       [](Several all) {
+       [](All all) {
          const auto& physics = all.experiment.physics;
          return physics.noise == NoiseSource::spread ||
                 (physics.ensemble > 0 && all.chosen.algorithm->timing_driven);
@@ -82,21 +79,16 @@ std::vector<ConditionalKeys> keys_of_data() {
         "data.decode_threads", "placement.cache_nodes"},
        "data.source: storage",
        "data.source=storage placement.cache_nodes=[server]",
-       [](Several all) { return all.has_cache_nodes(); }},
+       [](All all) { return all.has_cache_nodes(); }},
       {{"data.cold"},
        "data.source: storage and run.devices: native",
        "data.source=storage placement.cache_nodes=[server] run.devices=native",
-       [](Several all) {
-         return all.has_cache_nodes() && all.experiment.run.devices == DeviceSpeed::native;
-       }},
+       [](All all) { return all.has_cache_nodes() && all.experiment.run.devices == DeviceSpeed::native; }},
       {{"data.split", "data.split_options"},
        "data.source: storage or workload.math: real",
        "workload.math=real",
-       [](Several all) { return all.is_real() || all.has_cache_nodes(); }},
-      {{"data.augment"},
-       "workload.math: real",
-       "workload.math=real",
-       [](Several all) { return all.is_real(); }},
+       [](All all) { return all.is_real() || all.has_cache_nodes(); }},
+      {{"data.augment"}, "workload.math: real", "workload.math=real", [](All all) { return all.is_real(); }},
   };
 }
 
@@ -106,21 +98,21 @@ std::vector<ConditionalKeys> keys_of_machines() {
         "transience.detect", "transience.time_scale"},
        "transience.lifetime other than never",
        "transience.lifetime=exponential",
-       [](Several all) { return all.may_depart(); }},
+       [](All all) { return all.may_depart(); }},
       {{"recovery.policy", "recovery.options", "recovery.provisioning", "recovery.provisioning_options",
         "recovery.least", "recovery.scale_rate", "recovery.ramp", "recovery.batch", "recovery.on_loss",
         "recovery.give_up", "recovery.launch", "recovery.restarts"},
        "transience.lifetime other than never, or recovery.mode: restart",
        "transience.lifetime=exponential",
-       [](Several all) { return all.experiment.continuation() != Continuation::none; }},
+       [](All all) { return all.experiment.continuation() != Continuation::none; }},
       {{"checkpoint.mode", "checkpoint.keep", "checkpoint.at_end"},
        "checkpoint.policy",
        "checkpoint.policy=fixed",
-       [](Several all) { return all.has_commits(); }},
+       [](All all) { return all.has_commits(); }},
       {{"checkpoint.policy"},
        "a policy other than on-warning, or transience.lifetime other than never",
        "checkpoint.policy=fixed",
-       [](Several all) { return all.experiment.checkpoint.policy != "on-warning" || all.may_depart(); }},
+       [](All all) { return all.experiment.checkpoint.policy != "on-warning" || all.may_depart(); }},
   };
 }
 

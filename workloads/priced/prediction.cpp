@@ -47,6 +47,9 @@ void check_form(const Job& job) {
   if (experiment.run.slowdown_probability > 0.0) has_no_form("run.slowdown_probability");
 }
 
+/// By more than rounding, also that of bytes.
+bool is_longer(Seconds one, Seconds other) { return one > other * (1 + 1e-6); }
+
 class Predictor {
  public:
   Predictor(const Job& job, const platforms::Network& network, bool counts_updates)
@@ -494,8 +497,6 @@ class Predictor {
   void limit(std::string name, Seconds round, Limit::Of of = Limit::Of::workers) {
     if (round > Seconds(0.0)) found_.limits.push_back({std::move(name), 1.0 / round.count(), of});
   }
-  /// By more than rounding, also that of bytes.
-  static bool is_longer(Seconds one, Seconds other) { return one > other * (1 + 1e-6); }
   void limit_by_computing() {
     limit(fmt::format("computing ({}{})", slowest_->host, classes_.size() > 1 ? ", the slowest" : ""),
           slowest_->computing());

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
+#include <string>
 
 #include "policies/provisioning/tiers.hpp"
 #include "policies/recovery/request_waits.hpp"
@@ -216,6 +217,42 @@ TEST(Diversify, CostsTheProbabilityThatTooFewMachinesLive) {
   const double one = 0.8 * std::exp(-0.5 * 0.6), both = 0.64 * std::exp(-0.5 * (1.0 - 0.16));
   const double none = 1.0 - 2.0 * one + both, single = 2.0 * (one - both);
   EXPECT_NEAR(policy->cost(3, Seconds()), none * none + 2.0 * none * single, 1e-12);
+}
+
+/// Hour by hour, by hours in which a spot machine can be had (1): S in a spot machine, O in one that stays,
+/// or none. Machines are handed back after each hour, which jobs do not.
+std::string hours_of_deadline(const std::string& spot, double work, double deadline) {
+  const auto& entry = provisioning::catalog().find("deadline");
+  const auto policy =
+      entry.make({.zones = {0, 0},
+                  .options = Options::resolve(entry.name, entry.options,
+                                              {{"work_s", work}, {"deadline_s", deadline}, {"start_s", 0.0}}),
+                  .machines = {SlotMachine{}, SlotMachine{.stays = true}}});
+  std::string hours;
+  int done = 0;
+  for (std::size_t hour = 0; hour < spot.size() && done < work; ++hour) {
+    const Seconds now(static_cast<double>(hour)), next(now.count() + 1.0);
+    const bool stays_first = policy->cost(1, now) < policy->cost(0, now);
+    // As the job begins, it is on the line, not behind.
+    const bool may_stay = hour > 0 && policy->earliest(1, now) <= now;
+    const bool is_spot = spot[hour] == '1' && !stays_first;
+    hours += is_spot ? 'S' : may_stay ? 'O' : '.';
+    if (hours.back() == '.') continue;
+    const std::size_t slot = is_spot ? 0 : 1;
+    policy->arrived(slot, now);
+    policy->departed(slot, DepartureKind::left, next);
+    ++done;
+  }
+  return hours;
+}
+
+TEST(Deadline, IsBehindTheLineInTheseHours) {
+  EXPECT_EQ(hours_of_deadline("11001111", 6, 8), "SS.OSSS");
+  EXPECT_EQ(hours_of_deadline("00001111", 6, 8), ".OOOSSS");
+  EXPECT_EQ(hours_of_deadline("1010101010", 7, 10), "S.SOS.S.SO");
+  EXPECT_EQ(hours_of_deadline("0100001111", 7, 10), ".SOO.OSSS");
+  // Six hours are left for seven of work: machines that stay, although spot machines can be had.
+  EXPECT_EQ(hours_of_deadline("00001111", 7, 6), ".OOOOOOO");
 }
 
 TEST(PoliciesDeath, EventsThatNoJobSends) {

@@ -62,7 +62,7 @@ TEST(ServerCost, RefusesWrongUnitsAndNames) {
   refuses("tandem:server_reply_rate", "1GB", "found '1GB'");
   refuses("tandem:server_parallel", "0", "expected a whole number from 1 to 4096, found '0'");
   refuses("tandem:server_parallel", "2.5", "found '2.5'");
-  refuses("tandem:server_parallel", "2", "expected costs of the server besides it");
+  refuses("tandem:server_parallel", "2", "expected other costs of the server, because");
   refuses("tandem:server_variation", "1.5", "expected a number from 0 to 1, found '1.5'");
   refuses("tandem:server_variation", "0.5", "expected other costs of the server, which vary");
   refuses("tandem:server_pushrate", "1GBps", "did you mean 'tandem:server_push_rate'?");

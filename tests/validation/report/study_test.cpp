@@ -43,6 +43,13 @@ TEST(Knee, IsWhereTheNextStepGainsLessThanTheThreshold) {
   EXPECT_EQ(knee_of(line, 0.95), 8);
 }
 
+/// From 2 to 4 workers a ring gains 48 %, but from 2 to 8 it gains 161 of possible 300 %.
+TEST(Knee, IsNotASmallGainBeforeALargeOne) {
+  EXPECT_FALSE(knee_of(Line{{2, 551}, {4, 814}, {8, 1440}}, 0.5).has_value());
+  EXPECT_EQ(knee_of(Line{{2, 551}, {4, 814}, {8, 1440}, {16, 1500}}, 0.5), 8);
+  EXPECT_EQ(knee_of(Line{{2, 551}, {4, 814}, {8, 1300}}, 0.5), 4) << "136 %; and 60 % after 4";
+}
+
 TEST(Knee, IsRelativeToTheWorkersAdded) {
   EXPECT_EQ(knee_of(Line{{4, 100}, {12, 190}}, 0.5), 4);  // 90 % of the possible 200 %
   EXPECT_FALSE(knee_of(Line{{4, 100}, {12, 210}}, 0.5).has_value());
@@ -238,6 +245,25 @@ TEST(StudyDocument, MeansOverSeedsAreOfConfigurationsThatDifferInTheSeedAlone) {
   EXPECT_NEAR(seeds[1].accuracy_gain.value().mean, 0.035, 1e-12);
   EXPECT_NEAR(seeds[1].accuracy_gain.value().deviation, 0.005, 1e-12);
   EXPECT_TRUE(made_study().seeds.empty()) << "its configurations have one seed";
+}
+
+/// Seeds are repetitions: warnings neither name them nor count them as groups.
+TEST(StudyDocument, WarningsNameNoSeeds) {
+  const auto of = [](const std::string& algorithm, double local_steps, int workers, int seed) {
+    return testing::placed(
+        made_configuration({.algorithm = algorithm, .reached_s = 0, .local_steps = local_steps}),
+        {{"workers", std::to_string(workers)}, {"seed", std::to_string(seed)}});
+  };
+  std::vector<StudyResult> configurations;
+  for (const int workers : {2, 4})
+    for (const int seed : {1, 2, 3})
+      for (const auto& [algorithm, steps] : {std::pair("bsp", 1.0), std::pair("esync", 9.0)})
+        configurations.push_back(of(algorithm, steps, workers, seed));
+  const auto warnings = make_study(std::move(configurations), "s", {}, {}).warnings;
+  ASSERT_FALSE(warnings.empty());
+  EXPECT_THAT(warnings.front(), HasSubstr("(workers=2/bsp: "));
+  EXPECT_THAT(warnings.front(), HasSubstr("workers=2/esync: "));
+  EXPECT_THAT(warnings.front(), HasSubstr("so in 2 groups)"));
 }
 
 TEST(StudyPages, ShowMeansOverSeeds) {

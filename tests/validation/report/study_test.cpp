@@ -8,9 +8,13 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <set>
+#include <sstream>
 
 #include "tests/support/made_study.hpp"
+#include "tests/support/paths.hpp"
 #include "tests/support/temporary_folder.hpp"
+#include "validation/report/study_fields.hpp"
 
 namespace tandem::validation {
 namespace TANDEM_FILE {
@@ -78,6 +82,47 @@ TEST(StudyDocument, RoundTrips) {
   EXPECT_FALSE(document.at("configurations")[0].contains("job"));
   EXPECT_FALSE(document.at("configurations")[0].at("environment").contains("command"));
   EXPECT_EQ(to_json(study_from_json(json::parse(document.dump()), "report.json")), document);
+}
+
+template <class T>
+std::set<std::string> keys_of(const T& value) {
+  std::set<std::string> keys;
+  Fields<T>::visit(value,
+                   [&](const std::string& key, const auto&, Key = Key::required) { keys.insert(key); });
+  return keys;
+}
+
+/// Words between backticks in the first cells of the table of the page with this heading.
+std::set<std::string> keys_of_table(const std::string& heading) {
+  std::set<std::string> keys;
+  bool inside = false;
+  std::ifstream page(testing::source_folder() + "/validation/README.md");
+  for (std::string line; std::getline(page, line);) {
+    if (inside && line.empty()) break;
+    if (line == heading) {
+      inside = true;
+      continue;
+    }
+    if (!inside) continue;
+    std::istringstream cell(line.substr(0, line.find('|', 1)));
+    std::string text, key;
+    while (std::getline(cell, text, '`') && std::getline(cell, key, '`')) keys.insert(key);
+  }
+  return keys;
+}
+
+TEST(ReportDocuments, HaveTheKeysOfTheTablesOfThePage) {
+  Study study = made_study();
+  StudyResult& of_jobs = study.configurations.front();
+  of_jobs.job = "one";
+  auto keys = keys_of(study);
+  keys.insert("answer");
+  EXPECT_EQ(keys_of_table("| of a study | |"), keys);
+  EXPECT_EQ(keys_of_table("| `configurations` of a study | |"), keys_of(of_jobs));
+  EXPECT_EQ(keys_of_table("| of `validate` and `compare` | |"), keys_of(Report{}));
+  EXPECT_EQ(keys_of_table("| `configurations` of `validate` and `compare` | |"),
+            keys_of(ReportConfiguration{}));
+  for (const auto& [key, value] : to_json(study).items()) EXPECT_TRUE(keys.contains(key)) << key;
 }
 
 TEST(StudyDocument, TheBaselineCanBeChosen) {

@@ -203,9 +203,8 @@ std::string origin_line(const RunInfo& info) {
 std::string compression_line(const RunInfo& info) {
   const bool is_estimated = info.world == "simulated" && info.devices != "calibrated";
   if (info.experiment.sync.compression == "none" || !is_estimated) return "";
-  return "\n  compression: not measured: bytes at the device's rate of memory; on GPUs with the start of "
-         "kernels, as an H100 "
-         "had it (validation/reports/gpu-2026-11-28.md)";
+  return "\n  compression: not measured: bytes at the device's rate of memory; on GPUs also the start of each "
+         "kernel, as an H100 took (validation/reports/gpu-2026-11-28.md)";
 }
 
 /// How many finished steps are done again after a restart, where workers recover in place.

@@ -209,6 +209,14 @@ std::string origin_line(const RunInfo& info) {
   return "\n  network: " + network + "; devices: " + (known == devices.end() ? info.devices : known->second);
 }
 
+/// What the times of compressions are, where no calibration has measured them.
+std::string compression_line(const RunInfo& info) {
+  const bool is_estimated = info.world == "simulated" && info.devices != "calibrated";
+  if (info.experiment.sync.compression == "none" || !is_estimated) return "";
+  return "\n  compression: not measured: bytes at the device's rate of memory; on GPUs also the start of each "
+         "kernel, as an H100 took (validation/reports/gpu-2026-11-28.md)";
+}
+
 /// How many finished steps are done again after a restart, where workers recover in place.
 std::string done_again_text(const MembershipSummary& membership) {
   if (!membership.done_again_samples) return "";
@@ -523,7 +531,7 @@ std::string results_line(const Results& results, bool is_answered,
           commits_line(summary, results.info, results.journal.commits) + rounds_line(summary) +
           membership_line(summary, results.info) + cost_line(summary) + forecast_line(forecast, summary) +
           target_line(summary) + accuracy_stop_line(results) + restarts_line(results.info) +
-          origin_line(results.info) + closed_form_line(results.info);
+          origin_line(results.info) + compression_line(results.info) + closed_form_line(results.info);
   if (const auto& sums = results.info.all_reduce; sums.is_object())
     line += "\n  all-reduce: " + sums.at("summary").get<std::string>();
   if (const auto& physics = results.info.physics; physics.contains("native_all_reduce"))

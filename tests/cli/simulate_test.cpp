@@ -63,6 +63,20 @@ TEST(Simulate, ModelledMathTakesTheSameTimeAsRealMath) {
                    summary_figure(line, "modelled", "makespan_s"));
 }
 
+TEST(Simulate, TimesOfCompressionsSayWhereTheyComeFrom) {
+  CommandLine line;
+  const std::string words = "simulate " + line.experiment() + " --out out --force";
+  const auto compressed = line.tandem(words + " --set sync.compression=top-k");
+  ASSERT_EQ(compressed.exit_code, 0) << compressed.output;
+  EXPECT_NE(compressed.output.find("compression: not measured: bytes at the device's rate of memory"),
+            std::string::npos)
+      << compressed.output;
+  const std::string report = "validation/reports/gpu-2026-11-28.md";
+  EXPECT_NE(compressed.output.find(report), std::string::npos);
+  EXPECT_TRUE(std::filesystem::exists(testing::source_folder() + "/" + report));
+  EXPECT_EQ(line.tandem(words).output.find("compression:"), std::string::npos);
+}
+
 /// Workers in two racks that use an all-reduce.
 std::string on_two_racks(const CommandLine& line, const std::string& workers) {
   return line.experiment() + " --set platform=" + testing::source_folder() +

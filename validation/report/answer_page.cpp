@@ -152,8 +152,7 @@ void add_comparison(const Answer& answer, Page& page) {
   if (answer.is_along_workers() && answer.place_of("throughput"))
     note += fmt::format(
         " Efficiency: throughput per worker relative to the smallest number of workers. More workers pay up "
-        "to the "
-        "number from which the next larger one raises throughput by less than {} of a proportional gain.",
+        "to the number over which every larger one raises throughput by less than {} of a proportional gain.",
         percent(answer.knee_share));
   page.add(Heading{2, "Comparison"}, Note{note}, charts_of_measures(answer));
   add_comparison_tables(answer, page);

@@ -7,6 +7,7 @@
 
 #include "validation/page/pieces.hpp"
 #include "validation/report/page.hpp"
+#include "validation/report/study.hpp"
 #include "workloads/records/format.hpp"
 
 namespace tandem::validation {
@@ -76,13 +77,9 @@ json document_of_scaling(const ScalingPage& scaling) {
 }  // namespace
 
 std::optional<int> last_that_pays(const std::vector<ScalingPage::Point>& points) {
-  constexpr double least_share = 0.5;
-  for (std::size_t i = 1; i < points.size(); ++i) {
-    const double gain = points[i].speed / points[i - 1].speed - 1.0;
-    const double proportional = static_cast<double>(points[i].workers) / points[i - 1].workers - 1.0;
-    if (gain < least_share * proportional) return points[i - 1].workers;
-  }
-  return std::nullopt;
+  std::vector<std::pair<int, double>> line;
+  for (const ScalingPoint& point : points) line.emplace_back(point.workers, point.speed);
+  return knee_of(line, 0.5);
 }
 
 std::string scaling_html(const ScalingPage& scaling) {

@@ -28,8 +28,7 @@ struct ScalingPage {
   std::string command;
 };
 
-/// The number of workers from which the next larger one gains less than half of a proportional gain; none:
-/// no such number. Pre: points by the number of workers.
+/// knee_of() with half of a proportional gain. Pre: points by the number of workers.
 std::optional<int> last_that_pays(const std::vector<ScalingPage::Point>& points);
 
 /// One self-contained page.

@@ -10,18 +10,6 @@
 namespace tandem::validation {
 namespace {
 
-/// "uniform" of "seed=4/uniform".
-std::string without_seed(const std::string& name) {
-  std::string kept;
-  for (std::size_t begin = 0; begin <= name.size();) {
-    const std::size_t end = std::min(name.find('/', begin), name.size());
-    const std::string part = name.substr(begin, end - begin);
-    if (!part.starts_with("seed=")) kept += (kept.empty() ? "" : "/") + part;
-    begin = end + 1;
-  }
-  return kept.empty() ? name : kept;
-}
-
 /// Equal for configurations that differ in their seed alone.
 std::string key_of(const StudyResult& configuration) {
   // The results of a job depend on all jobs on its platform.
@@ -56,7 +44,8 @@ std::optional<double> last_accuracy(const StudyResult& own) {
 }
 
 SeedMeans entry_of(const Seeds& members) {
-  SeedMeans entry{.name = without_seed(members.front()->name)};
+  const std::string name = without_seed(members.front()->name);
+  SeedMeans entry{.name = name.empty() ? members.front()->name : name};
   for (const StudyResult* member : members) entry.configurations.push_back(member->name);
   entry.samples =
       over(members, [](const StudyResult& own) { return static_cast<double>(own.samples); }).value().mean;
@@ -87,6 +76,17 @@ std::string seed_of(const StudyResult& configuration) {
   for (const auto& [key, value] : configuration.coordinates)
     if (is_seed(key)) seed += (seed.empty() ? "" : "/") + value;
   return seed;
+}
+
+std::string without_seed(const std::string& name) {
+  std::string kept;
+  for (std::size_t begin = 0; begin <= name.size();) {
+    const std::size_t end = std::min(name.find('/', begin), name.size());
+    const std::string part = name.substr(begin, end - begin);
+    if (!part.starts_with("seed=")) kept += (kept.empty() ? "" : "/") + part;
+    begin = end + 1;
+  }
+  return kept;
 }
 
 Moments difference_over_seeds(const std::map<std::string, double>& ours,

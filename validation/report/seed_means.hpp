@@ -15,6 +15,9 @@ bool is_seed(const std::string& key);
 /// "3", or "3/1" where several jobs have their own.
 std::string seed_of(const StudyResult& configuration);
 
+/// A name of configurations or groups without its seed: "uniform" of "seed=4/uniform"; empty: nothing else.
+std::string without_seed(const std::string& name);
+
 /// Mean of `ours` minus `theirs` over the seeds that both have. Its deviation is the standard error of that
 /// mean, without the variation from seed to seed that both have in common. NaN with fewer than two seeds in
 /// common.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -91,17 +92,20 @@ void add_speed_ups(std::vector<StudyResult>& configurations, const std::string& 
 
 // ---- The first lines ----
 
-/// What their warnings depend on.
+/// What their warnings depend on. Seeds are repetitions: the first one that worked counts.
 std::vector<Contender> contenders_of(const std::vector<StudyResult>& configurations) {
   std::vector<Contender> all;
-  for (const auto& own : configurations)
-    if (!own.failed())
-      all.push_back({.name = own.name,
-                     .group = own.group,
-                     .throughput = own.throughput,
-                     .exchanges = own.exchanges(),
-                     .has_accuracy = !own.curve.empty(),
-                     .learning_rate = own.experiment.optimizer.learning_rate});
+  std::set<std::string> known;
+  for (const auto& own : configurations) {
+    const std::string name = without_seed(own.name);
+    if (own.failed() || !known.insert(name).second) continue;
+    all.push_back({.name = name.empty() ? own.name : name,
+                   .group = without_seed(own.group),
+                   .throughput = own.throughput,
+                   .exchanges = own.exchanges(),
+                   .has_accuracy = !own.curve.empty(),
+                   .learning_rate = own.experiment.optimizer.learning_rate});
+  }
   return all;
 }
 
@@ -156,11 +160,14 @@ std::vector<StudyPublished> published_of(const std::vector<StudyResult>& configu
 }  // namespace
 
 std::optional<int> knee_of(const std::vector<std::pair<int, double>>& points, double share) {
-  for (std::size_t i = 0; i + 1 < points.size(); ++i) {
-    const auto& [workers, throughput] = points[i];
-    const auto& [more, higher] = points[i + 1];
-    TANDEM_CHECK(workers > 0 && more > workers && throughput > 0, "workers", workers, "and", more);
-    if (higher / throughput - 1 < share * (static_cast<double>(more) / workers - 1)) return workers;
+  for (auto point = points.begin(); point != points.end() && std::next(point) != points.end(); ++point) {
+    const auto& [workers, throughput] = *point;
+    TANDEM_CHECK(workers > 0 && std::next(point)->first > workers && throughput > 0, "workers", workers);
+    const auto pays = [&](const std::pair<int, double>& larger) {
+      const double added = static_cast<double>(larger.first) / workers - 1;
+      return larger.second / throughput - 1 >= share * added;
+    };
+    if (std::none_of(std::next(point), points.end(), pays)) return workers;
   }
   return std::nullopt;
 }

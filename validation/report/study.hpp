@@ -174,8 +174,8 @@ StudyResult failed_study_result(const StudyConfiguration& configuration, const s
 Study make_study(std::vector<StudyResult> configurations, const std::string& title,
                  const StudySection& section, const std::vector<std::string>& commands);
 
-/// The knee of a line: the smallest number of workers from which the next larger number gains less than
-/// `share` of a gain in proportion to the workers. None when every step gains that much. Pre: (workers,
+/// The knee of a line: the smallest number of workers over which no larger one pays, that is, gains at least
+/// `share` of a gain in proportion to the workers. None when only the largest number is such. Pre: (workers,
 /// throughput), workers rising, both above 0.
 std::optional<int> knee_of(const std::vector<std::pair<int, double>>& points, double share);
 

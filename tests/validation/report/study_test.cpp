@@ -8,9 +8,13 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <set>
+#include <sstream>
 
 #include "tests/support/made_study.hpp"
+#include "tests/support/paths.hpp"
 #include "tests/support/temporary_folder.hpp"
+#include "validation/report/study_fields.hpp"
 
 namespace tandem::validation {
 namespace TANDEM_FILE {
@@ -43,6 +47,13 @@ TEST(Knee, IsWhereTheNextStepGainsLessThanTheThreshold) {
   EXPECT_EQ(knee_of(line, 0.95), 8);
 }
 
+/// From 2 to 4 workers a ring gains 48 %, but from 2 to 8 it gains 161 of possible 300 %.
+TEST(Knee, IsNotASmallGainBeforeALargeOne) {
+  EXPECT_FALSE(knee_of(Line{{2, 551}, {4, 814}, {8, 1440}}, 0.5).has_value());
+  EXPECT_EQ(knee_of(Line{{2, 551}, {4, 814}, {8, 1440}, {16, 1500}}, 0.5), 8);
+  EXPECT_EQ(knee_of(Line{{2, 551}, {4, 814}, {8, 1300}}, 0.5), 4) << "136 %; and 60 % after 4";
+}
+
 TEST(Knee, IsRelativeToTheWorkersAdded) {
   EXPECT_EQ(knee_of(Line{{4, 100}, {12, 190}}, 0.5), 4);  // 90 % of the possible 200 %
   EXPECT_FALSE(knee_of(Line{{4, 100}, {12, 210}}, 0.5).has_value());
@@ -71,6 +82,47 @@ TEST(StudyDocument, RoundTrips) {
   EXPECT_FALSE(document.at("configurations")[0].contains("job"));
   EXPECT_FALSE(document.at("configurations")[0].at("environment").contains("command"));
   EXPECT_EQ(to_json(study_from_json(json::parse(document.dump()), "report.json")), document);
+}
+
+template <class T>
+std::set<std::string> keys_of(const T& value) {
+  std::set<std::string> keys;
+  Fields<T>::visit(value,
+                   [&](const std::string& key, const auto&, Key = Key::required) { keys.insert(key); });
+  return keys;
+}
+
+/// Words between backticks in the first cells of the table of the page with this heading.
+std::set<std::string> keys_of_table(const std::string& heading) {
+  std::set<std::string> keys;
+  bool inside = false;
+  std::ifstream page(testing::source_folder() + "/validation/README.md");
+  for (std::string line; std::getline(page, line);) {
+    if (inside && line.empty()) break;
+    if (line == heading) {
+      inside = true;
+      continue;
+    }
+    if (!inside) continue;
+    std::istringstream cell(line.substr(0, line.find('|', 1)));
+    std::string text, key;
+    while (std::getline(cell, text, '`') && std::getline(cell, key, '`')) keys.insert(key);
+  }
+  return keys;
+}
+
+TEST(ReportDocuments, HaveTheKeysOfTheTablesOfThePage) {
+  Study study = made_study();
+  StudyResult& of_jobs = study.configurations.front();
+  of_jobs.job = "one";
+  auto keys = keys_of(study);
+  keys.insert("answer");
+  EXPECT_EQ(keys_of_table("| of a study | |"), keys);
+  EXPECT_EQ(keys_of_table("| `configurations` of a study | |"), keys_of(of_jobs));
+  EXPECT_EQ(keys_of_table("| of `validate` and `compare` | |"), keys_of(Report{}));
+  EXPECT_EQ(keys_of_table("| `configurations` of `validate` and `compare` | |"),
+            keys_of(ReportConfiguration{}));
+  for (const auto& [key, value] : to_json(study).items()) EXPECT_TRUE(keys.contains(key)) << key;
 }
 
 TEST(StudyDocument, TheBaselineCanBeChosen) {
@@ -238,6 +290,25 @@ TEST(StudyDocument, MeansOverSeedsAreOfConfigurationsThatDifferInTheSeedAlone) {
   EXPECT_NEAR(seeds[1].accuracy_gain.value().mean, 0.035, 1e-12);
   EXPECT_NEAR(seeds[1].accuracy_gain.value().deviation, 0.005, 1e-12);
   EXPECT_TRUE(made_study().seeds.empty()) << "its configurations have one seed";
+}
+
+/// Seeds are repetitions: warnings neither name them nor count them as groups.
+TEST(StudyDocument, WarningsNameNoSeeds) {
+  const auto of = [](const std::string& algorithm, double local_steps, int workers, int seed) {
+    return testing::placed(
+        made_configuration({.algorithm = algorithm, .reached_s = 0, .local_steps = local_steps}),
+        {{"workers", std::to_string(workers)}, {"seed", std::to_string(seed)}});
+  };
+  std::vector<StudyResult> configurations;
+  for (const int workers : {2, 4})
+    for (const int seed : {1, 2, 3})
+      for (const auto& [algorithm, steps] : {std::pair("bsp", 1.0), std::pair("esync", 9.0)})
+        configurations.push_back(of(algorithm, steps, workers, seed));
+  const auto warnings = make_study(std::move(configurations), "s", {}, {}).warnings;
+  ASSERT_FALSE(warnings.empty());
+  EXPECT_THAT(warnings.front(), HasSubstr("(workers=2/bsp: "));
+  EXPECT_THAT(warnings.front(), HasSubstr("workers=2/esync: "));
+  EXPECT_THAT(warnings.front(), HasSubstr("so in 2 groups)"));
 }
 
 TEST(StudyPages, ShowMeansOverSeeds) {

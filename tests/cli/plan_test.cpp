@@ -47,6 +47,20 @@ TEST_F(Plan, MachinesThatStayCostTheirTime) {
   EXPECT_EQ(twice.at("mean_time_s"), once.at("mean_time_s"));
 }
 
+TEST_F(Plan, SaysHowGoodItsRoundsAreAndWhatItDoesNotPlan) {
+  line_.write("offers.csv",
+              "provider,region,instance,device,count,kind,price_per_hour,currency,billing_step,"
+              "billing_minimum,network_gbps,obtainable,source,date\n"
+              "made,here,one,t4,1,spot,0.1,USD,1,10,8,0.3,made,2026-11-01\n");
+  const json row = plan("' --max-machines 1").at("rows").at(0);
+  EXPECT_EQ(row.at("closed_form"), "approximation");
+  const std::string page = read("out/front.html");
+  EXPECT_THAT(page, HasSubstr("Closed form of a round: approximation (messages share links as a fluid)"));
+  EXPECT_THAT(page,
+              HasSubstr("the first ones at once and without paying their boot, each later one after 5"));
+  EXPECT_THAT(page, HasSubstr("% of the time (obtainable) delays nothing"));
+}
+
 /// The price above which another number of machines is cheaper, from the printed means alone.
 TEST_F(Plan, TheBreakEvenIsWhereTheNextOneIsCheaper) {
   const json found = plan("' --max-machines 1");

@@ -361,6 +361,10 @@ std::string Lattice::add(const platforms::Offer& offer, int machines, std::size_
     check_placement(made);
     const priced::Prediction& found = prediction_of(offer, way, workers);
     made.round = found.round;
+    made.fastest = found.fastest;
+    made.slowest = found.slowest;
+    made.certainty = found.certainty;
+    made.origin = found.origin;
     made.rounds = static_cast<std::int64_t>(
         std::ceil(static_cast<double>(made.samples) / found.samples_per_round() - 1e-9));
     made.binds = found.limits.front().name;

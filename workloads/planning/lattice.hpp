@@ -31,11 +31,14 @@ struct Configuration {
   std::int64_t more_rounds = 0;  ///< of these, in the place of samples that departed workers do not train
   std::int64_t interval = 0;     ///< rounds between commits; 0: as the experiment says; above `rounds`: none
   Seconds round{};               ///< with all workers
-  std::string binds{}, next{};   ///< what limits a round
-  std::string unused_cores{};    ///< as Prediction::unused_cores
-  double next_share = 0.0;       ///< of the next limit: how busy it is while the first one binds
-  Outcome expected{};            ///< an estimate, to choose which ones are lived through
-  bool ends = true;              ///< by the estimate, before lives are cut off (most_times)
+  Seconds fastest{}, slowest{};  ///< between these two, by the closed form
+  priced::Certainty certainty = priced::Certainty::exact;  ///< of its duration
+  std::string origin{};                                    ///< why
+  std::string binds{}, next{};                             ///< what limits a round
+  std::string unused_cores{};                              ///< as Prediction::unused_cores
+  double next_share = 0.0;  ///< of the next limit: how busy it is while the first one binds
+  Outcome expected{};       ///< an estimate, to choose which ones are lived through
+  bool ends = true;         ///< by the estimate, before lives are cut off (most_times)
 };
 
 /// An offer, or numbers of its machines, that are in no configuration.

@@ -204,7 +204,7 @@ bool Lives::is_clear() const {
 }
 
 LivedConfiguration Lives::fresh_of(std::size_t i, int most) const {
-  LivedConfiguration lived{.number = numbers_[i], .figures = {}};
+  LivedConfiguration lived{.number = numbers_[i], .figures = {}, .step = jobs_[i]->step()};
   std::vector<Outcome> outcomes;
   std::int64_t departures = 0;
   const auto add = [&] {
@@ -304,8 +304,12 @@ bool Lives::is_choice_with(const std::vector<Outcome>& outcomes, const priced::C
   const Figures changed = figures_of(outcomes, goal_, is_certain_[first]);
   if (!changed.meets_goal) return false;
   for (std::size_t i = 0; i < jobs_.size(); ++i) {
-    if (i == first || !is_certain_[i]) continue;
-    const auto other = figures_of(std::vector(1, jobs_[i]->outcome(0, change)), goal_, true);
+    // Longer rounds make no job cheaper, and lives do not change one whose machines stay.
+    if (i == first || !jobs_[i]->stays() || figures_[i].mean_cost >= changed.mean_cost) continue;
+    std::vector<Outcome> outcomes_of_other;
+    for (int draw = 0; draw < (is_certain_[i] ? 1 : std::ssize(outcomes)); ++draw)
+      outcomes_of_other.push_back(changed_outcome(i, draw, change));
+    const Figures other = figures_of(outcomes_of_other, goal_, is_certain_[i]);
     if (other.meets_goal && other.mean_cost < changed.mean_cost) return false;
   }
   return true;

@@ -31,10 +31,11 @@ struct LivedConfiguration {
   // Means of the lives, in dollars.
   double workers_cost = 0.0;
   money::Uses<double> uses{};
-  double departures = 0.0;  ///< mean
-  double samples = 0.0;     ///< that were trained, mean
-  int cut = 0;              ///< lives that were cut off (most_times)
-  int chosen_in = 0;        ///< of the resamples
+  double departures = 0.0;           ///< mean
+  double samples = 0.0;              ///< that were trained, mean
+  int cut = 0;                       ///< lives that were cut off (most_times)
+  std::optional<FittedStep> step{};  ///< as PlannedJob::step
+  int chosen_in = 0;                 ///< of the resamples
 };
 
 /// What would change the choice.

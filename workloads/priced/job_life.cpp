@@ -329,7 +329,7 @@ class Course {
     step.start = start;
     Seconds working{0.0};
     for (std::size_t phase = 0; phase < phase_count; ++phase)
-      working += step.phases[phase] = work.phases[phase] * rounds;
+      working += step.phases[phase] = work.phases[phase] * (rounds * change_.rounds);
     step.phases[static_cast<std::size_t>(Phase::exchange)] += std::max(Seconds(0.0), duration - working);
     step.samples = static_cast<int>(of(work.samples));
     step.bytes_sent = of(work.bytes_sent);

@@ -120,11 +120,17 @@ std::string nvlink_of(const std::string& device) {
   return found == rates.end() ? "16GBps" : found->second;
 }
 
+/// Hosts of one node depart, and are paid, as one.
+std::string part_of_machine(const std::string& node) {
+  return fmt::format("<prop id=\"tandem:machine\" value=\"{}\"/>", node);
+}
+
+/// `more`: properties.
 void add_device(ZoneText& zone, const std::string& name, const std::string& device, const Cable& cable,
-                const std::string& to) {
+                const std::string& to, const std::string& more = "") {
   zone.hosts += fmt::format(
-      "    <host id=\"{}\" speed=\"{:.6g}Gf\" core=\"1\">{}<prop id=\"device\" value=\"{}\"/></host>\n", name,
-      device_of(device).speed.count() * 1e-9, device_of(device).is_gpu ? nvme_drive : "", device);
+      "    <host id=\"{}\" speed=\"{:.6g}Gf\" core=\"1\">{}<prop id=\"device\" value=\"{}\"/>{}</host>\n",
+      name, device_of(device).speed.count() * 1e-9, device_of(device).is_gpu ? nvme_drive : "", device, more);
   add_cable(zone, cable, name, to);
 }
 
@@ -161,19 +167,21 @@ std::string processors_of(int node) { return fmt::format("node-{}-processors", n
 /// of an object store are on the processors of the nodes.
 void add_node(ZoneText& zone, const NewJob& job, int number) {
   const std::string node = fmt::format("node-{}", number);
-  zone.hosts +=
-      fmt::format("    <!-- Node {}: every device is a host with its NVLink (or PCIe). -->\n", number);
+  zone.hosts += fmt::format(
+      "    <!-- Node {}, one machine: every device is a host with its NVLink (or PCIe). -->\n", number);
   add_note_on_disks(zone, job.sites.front());
   for (const auto& [name, device] : devices_of(job.sites.front(), node))
-    add_device(zone, name, device, {job.nvlink.empty() ? nvlink_of(device) : job.nvlink, "2us"}, node);
+    add_device(zone, name, device, {job.nvlink.empty() ? nvlink_of(device) : job.nvlink, "2us"}, node,
+               part_of_machine(node));
   if (!job.object_store.empty()) {
     zone.hosts += fmt::format(
         "    <host id=\"{}\" speed=\"28.8Gf\" core=\"64\">\n"
         "      <disk id=\"nvme\" read_bw=\"5GBps\" write_bw=\"3GBps\"/>\n"
         "      <prop id=\"device\" value=\"epyc-7742\"/>\n"
         "      <prop id=\"memory\" value=\"1TiB\"/>\n"
+        "      {}\n"
         "    </host>\n",
-        processors_of(number));
+        processors_of(number), part_of_machine(node));
     add_cable(zone, {"50GBps", "2us"}, processors_of(number), node);
   }
   zone.links += fmt::format(

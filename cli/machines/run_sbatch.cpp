@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "cli/machines/host_needs.hpp"
+#include "platforms/description.hpp"
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/text_parts.hpp"
 #include "runtime/launcher/launcher.hpp"
 #include "runtime/process/running_program.hpp"
 
@@ -52,11 +54,16 @@ std::vector<ScriptNode> nodes_of(const Job& job, const std::vector<std::string>&
   for (const auto& need : needs) {
     const auto mapped = std::ranges::find(all, need.host, &machines::Mapped::host);
     const auto address = addresses.find(need.host);
-    const machines::Mapped own = mapped != all.end()          ? *mapped
-                                 : address != addresses.end() ? machines::Mapped{need.host, address->second}
-                                                              : machines::Mapped{need.host, need.host};
+    const platforms::Host& host = platform.host(need.host);
+    machines::Mapped own = mapped != all.end() ? *mapped
+                           : address != addresses.end()
+                               ? machines::Mapped{need.host, address->second}
+                               : machines::Mapped{need.host, platforms::machine_of(host)};
     auto node = std::ranges::find(nodes, own.machine, &ScriptNode::name);
     if (node == nodes.end()) node = nodes.insert(node, {.name = own.machine});
+    // Parts of one machine have a GPU each, though nobody has numbered them.
+    const auto has = [&](const char* property) { return host.properties.contains(property); };
+    if (mapped == all.end() && need.gpu && has("tandem:machine") && !has("tandem:gpu")) own.gpu = node->gpus;
     node->ranks += need.ranks;
     if (need.gpu) node->gpus = std::max(node->gpus, own.gpu.value_or(*need.gpu) + 1);
     node->hosts.push_back(own);
@@ -153,7 +160,7 @@ std::string run_script(const Job& job, const JobOptions& job_options, const Mach
   for (const auto& remark : options.remarks) remarks += "# " + remark + '\n';
   return sbatch_head(job.spec().experiment.name, options.sbatch, more) + remarks +
          fmt::format(
-             "# {} ranks on {} hosts of {}, on {} nodes.\n"
+             "# {} on {} of {}, on {}.\n"
              "# When Slurm starts the job again, it resumes from its newest checkpoint (evaluate_every), "
              "into OUT.1, OUT.2 ...\n"
              "set -eu\n"
@@ -161,8 +168,8 @@ std::string run_script(const Job& job, const JobOptions& job_options, const Mach
              "machines=({})\n"
              "out={}\n"
              "restart=${{SLURM_RESTART_COUNT:-0}}\n",
-             job.roster().size(), hosts, job.spec().platform.file, nodes.size(),
-             machine_words(nodes, machines),
+             counted(job.roster().size(), "rank"), counted(hosts, "host"), job.spec().platform.file,
+             counted(nodes.size(), "node"), machine_words(nodes, machines),
              shell_word(std::filesystem::absolute(out).lexically_normal().string())) +
          resuming_run(shell_word(running_program().string()), run_words(job_options), grace);
 }

@@ -41,8 +41,8 @@ std::string map_lines(const std::vector<ScriptNode>& nodes);
 std::string resuming_run(const std::string& program, const std::string& words, const std::string& more);
 
 /// The script. Machines of --map are names for nodes of the allocation. A host without an entry there is on
-/// the node of its address (tandem:address) or its own name. With --map auto, the fewest nodes that have
-/// room for all. Errors: ConfigError.
+/// the node of its address (tandem:address), else of its machine (tandem:machine, by default itself). With
+/// --map auto, the fewest nodes that have room for all. Errors: ConfigError.
 std::string run_script(const Job& job, const JobOptions& job_options, const MachineOptions& machines,
                        const RunSbatchOptions& options, const std::string& out);
 

@@ -100,13 +100,13 @@ TEST_F(Init, NodesAndObjectStoresHaveTheirShapes) {
       // As before: each device is a machine of its own.
       {"--gpus a100:8",
        {"site-1-a100-8", "id=\"cable-site-1-a100-1\" bandwidth=\"10Gbps\""},
-       {"node-1", "network-"},
+       {"node-1", "network-", "tandem:machine"},
        {"over: server"},
        8},
       // Four nodes of eight: NVLink inside, a network between.
       {"--gpus h100:8 --nodes 4 --within 400Gbps",
-       {"node-4-h100-8", "id=\"cable-node-1-h100-1\" bandwidth=\"450GBps\"",
-        "id=\"network-node-4\" bandwidth=\"400Gbps\""},
+       {"node-4-h100-8", "<prop id=\"tandem:machine\" value=\"node-4\"/></host>",
+        "id=\"cable-node-1-h100-1\" bandwidth=\"450GBps\"", "id=\"network-node-4\" bandwidth=\"400Gbps\""},
        {"node-5", "h100-9", "site-1-h100"},
        {"preset: ddp", "over: all-reduce", "collective: native", "bucket_bytes: 25MiB",
         "first_bucket_bytes: 1MiB"},
@@ -117,7 +117,8 @@ TEST_F(Init, NodesAndObjectStoresHaveTheirShapes) {
        {"preset: none", "over: server"},
        4},
       {"--gpus a100:2 --nodes 2 --object-store 500MBps --model resnet18",
-       {"id=\"object-store\"", "read_bw=\"500MBps\"", "node-2-processors", "id=\"nvme\""},
+       {"id=\"object-store\"", "read_bw=\"500MBps\"", "node-2-processors", "id=\"nvme\"",
+        "value=\"1TiB\"/>\n      <prop id=\"tandem:machine\" value=\"node-2\"/>"},
        {"read_bw=\"2GBps\" write_bw=\"1GBps\"/>\n      <prop id=\"device\" value=\"epyc"},
        {"source: storage", "stores: [object-store]", "node-1-processors", "over: all-reduce"},
        4},
@@ -144,6 +145,17 @@ TEST_F(Init, NodesAndObjectStoresHaveTheirShapes) {
         "simulate " + name + ".yaml --set stop.rounds=2 --set workload.train_samples=4096 --out " + name);
     EXPECT_EQ(told.find("warning"), std::string::npos) << told;
   }
+}
+
+/// sqrt(2 x 0.1024 s x 14400 s) = 54.3 s are 301 rounds of 180 ms: the GPUs of a node have one life.
+TEST_F(Init, TheDevicesOfANodeDepartAsOne) {
+  succeeds("init job --gpus a100:8 --nodes 4 --within 100Gbps --model resnet50");
+  const auto told = succeeds(
+      "simulate job.yaml --set placement.worker_count=8 --set workload.measured_step=180ms --set "
+      "transience.lifetime=exponential --set transience.options.mean=4h --set recovery.mode=restart --set "
+      "recovery.policy=restart --set checkpoint.policy=optimal --set checkpoint.options.mtbf_s=14400 --set "
+      "stop.rounds=400 --set physics.ensemble=0 --out out");
+  expect_found(told, {"commits: 1 of ", "every 301 rounds"});
 }
 
 /// MinIO's tiers hold the share of each node: after the first epoch nothing is read from the store.

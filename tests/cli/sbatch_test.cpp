@@ -80,6 +80,27 @@ TEST_F(Sbatch, NodesFollowFromTheMapping) {
   }
 }
 
+/// Four nodes of two GPUs, which real mathematics computes on; and the processors of the nodes with their
+/// caches.
+TEST_F(Sbatch, HostsOfOneMachineShareANode) {
+  for (const std::string options : {"", " --object-store 500MBps"}) {
+    const auto made =
+        line_.tandem("init job --force --gpus a100:2 --nodes 4 --model mlp --dataset synthetic" + options);
+    ASSERT_EQ(made.exit_code, 0) << made.output;
+    const std::string native = options.empty() ? " --set workload.math=real --set run.devices=native" : "";
+    const std::string printed = print("job.yaml" + native).output;
+    const bool has_store = !options.empty();
+    for (const std::string part :
+         {has_store ? "#SBATCH --nodes=5\n#SBATCH --ntasks-per-node=3\n"
+                    : "#SBATCH --nodes=4\n#SBATCH --ntasks-per-node=2\n#SBATCH --gpus-per-node=2\n",
+          has_store ? "--map 'node-2-a100-[1-2],node-2-processors'=\"${nodes[1]}\""
+                    : "--map 'node-2-a100-[1-2]'=\"${nodes[1]}:[0-1]\""})
+      EXPECT_NE(printed.find(part), std::string::npos) << part << '\n' << printed;
+  }
+  const auto one = print("gpus.yaml --map gpu-[0-3]=a --map processor=a");
+  EXPECT_NE(one.output.find(", on 1 node.\n"), std::string::npos) << one.output;
+}
+
 TEST_F(Sbatch, NodesThatCannotBeChosenAreRefused) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"gpus.yaml --map auto", "expected --gpus, the number of GPUs of a node"},

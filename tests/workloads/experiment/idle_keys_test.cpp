@@ -11,6 +11,7 @@
 
 #include "tests/support/paths.hpp"
 #include "tests/workloads/experiment/experiment_text.hpp"
+#include "workloads/experiment/keys.hpp"
 
 namespace tandem::testing {
 namespace TANDEM_FILE {

@@ -122,6 +122,10 @@ void check_version(const PlatformXml& xml) {
   const std::string text = root.attribute("version");
   const auto version = parse_number<double>(text);
   constexpr double oldest = 4.0, newest = 4.1;
+  if (text.empty())
+    throw ConfigError(xml.place(root) +
+                      ": version: expected 4 or 4.1 (<platform version=\"4.1\">), found none: SimGrid takes "
+                      "such a file for one of before 3.1, with units of other sizes");
   if (!version || (*version >= oldest && *version <= newest)) return;
   throw ConfigError(fmt::format("{}: version: expected 4 or 4.1, found '{}': {}", xml.place(root), text,
                                 version < oldest

@@ -120,6 +120,8 @@ std::string rounds_line(const Summary& summary) {
 
 /// Exchanges per worker on average: "1,938", or "20.8" where workers differ.
 std::string rounds_text(double rounds) { return with_unit(rounds, Unit::count); }
+/// No job has half a round.
+const char* mean_of_workers(double rounds) { return rounds == std::floor(rounds) ? "" : " per worker"; }
 
 /// Later rounds than that of the last evaluation are in no accuracy.
 std::string accuracy_text(const Journal& journal, double rounds) {
@@ -128,8 +130,8 @@ std::string accuracy_text(const Journal& journal, double rounds) {
   if (std::isnan(last.accuracy)) return "";
   const std::string top5 =
       std::isnan(last.top5_accuracy) ? "" : fmt::format(" (top-5 {:.3f})", last.top5_accuracy);
-  return fmt::format(", test accuracy {:.3f}{} after round {} of {}", last.accuracy, top5, last.round,
-                     rounds_text(rounds));
+  return fmt::format(", test accuracy {:.3f}{} after round {} of {}{}", last.accuracy, top5, last.round,
+                     rounds_text(rounds), mean_of_workers(rounds));
 }
 
 std::string target_line(const Summary& summary) {
@@ -510,13 +512,14 @@ std::string results_line(const Results& results, bool is_answered,
   const Summary& summary = results.summary;
   const double rounds = summary.rounds;
   const bool counts_steps = results.info.experiment.workload.counts_steps();
-  std::string line = fmt::format(
-      "{} {}: {} rounds{} in {} ({}{})", results.info.experiment.name, results.info.world,
-      rounds_text(rounds), counts_steps ? "" : fmt::format(", {} samples", with_separators(summary.samples)),
-      seconds_text(summary.makespan_s),
-      counts_steps ? significant(rounds / summary.makespan_s, 4) + " steps/s"
-                   : with_unit(summary.throughput, Unit::samples_per_second),
-      step_text(summary.step_time));
+  std::string line =
+      fmt::format("{} {}: {} rounds{}{} in {} ({}{})", results.info.experiment.name, results.info.world,
+                  rounds_text(rounds), mean_of_workers(rounds),
+                  counts_steps ? "" : fmt::format(", {} samples", with_separators(summary.samples)),
+                  seconds_text(summary.makespan_s),
+                  counts_steps ? significant(rounds / summary.makespan_s, 4) + " steps/s"
+                               : with_unit(summary.throughput, Unit::samples_per_second),
+                  step_text(summary.step_time));
   if (const auto dropped = results.journal.dropped_samples; dropped > 0)
     line += fmt::format(", {} of them dropped (arrived too late)", with_separators(dropped));
   if (const auto split = results.journal.split_samples; split > 0)

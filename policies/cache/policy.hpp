@@ -289,8 +289,8 @@ struct Factory {
   /// Where a directory knows what nodes hold, a node keeps only what it may, and publishes and withdraws
   /// samples, as a cache of share_by_directory (shared.hpp), although it needs more than requests.
   bool follows_directory = false;
-  /// As many read in the background beside demand as the policy was published with, unless the user says
-  /// when; 0: such reads wait until no batch waits.
+  /// As many read in the background, concurrently with demand, as the policy was published with, unless the
+  /// user says when; 0: such reads wait until no batch waits.
   int loaders = 0;
 };
 /// The policies of cache nodes.

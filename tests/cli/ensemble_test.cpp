@@ -68,6 +68,20 @@ TEST_F(Ensembles, AreOnlyOfJobsThatDependOnTiming) {
   EXPECT_EQ(summary_of("--variant asp --set physics.ensemble=5", "five").at("ensemble").at("replicas"), 5);
 }
 
+/// Half a round is a mean.
+TEST_F(Ensembles, RoundsThatDifferAreThoseOfAWorker) {
+  for (const char* variant : {"asp", "bsp"}) {
+    const auto result =
+        line_.tandem("simulate experiment.yaml --set physics.ensemble=0 --set workload.math=" +
+                     std::string("modelled --force --out out --variant ") + variant);
+    ASSERT_EQ(result.exit_code, 0) << result.output;
+    const json summary = json::parse(std::ifstream(line_.folder() / "out" / "summary.json"));
+    const auto rounds = summary.at("rounds").get<double>();
+    EXPECT_THAT(result.output, HasSubstr(rounds == std::floor(rounds) ? " rounds, " : " rounds per worker, "))
+        << rounds;
+  }
+}
+
 /// Nothing depends on timing between workers.
 TEST_F(Ensembles, AreNotOfOneWorker) {
   for (const std::string worker : {"--set placement.workers=[node-1]", "--set placement.worker_count=1"}) {

@@ -138,6 +138,10 @@ TEST_F(Warnings, DisksThatNobodyReadsAreNamed) {
   EXPECT_THAT(simulated(stored + "--set placement.workers=[node-2,node-3] --set "
                                  "placement.cache_nodes=[server,node-1]"),
               Not(HasSubstr("nobody reads")));
+  EXPECT_THAT(simulated(stored + "--set placement.workers=[node-2,node-3] --set placement.stores=[server] "
+                                 "--set placement.cache_nodes=[node-2]"),
+              Not(HasSubstr("nobody reads")))
+      << "the stores are named";
 }
 
 TEST_F(Warnings, KeysWithoutEffectAreNamedInOneLine) {

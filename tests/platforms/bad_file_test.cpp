@@ -79,6 +79,11 @@ INSTANTIATE_TEST_SUITE_P(
             "\"https://simgrid.org/simgrid.dtd\">\n<platform version=\"5\"><zone id=\"a\" "
             "routing=\"Full\"/></platform>\n",
             ":3: platform: version: expected 4 or 4.1, found '5': the file was written for a newer SimGrid"},
+        Bad{"without_version",
+            "<?xml version=\"1.0\"?>\n<!DOCTYPE platform SYSTEM "
+            "\"https://simgrid.org/simgrid.dtd\">\n<platform><zone id=\"a\" routing=\"Full\"/></platform>\n",
+            ":3: platform: version: expected 4 or 4.1 (<platform version=\"4.1\">), found none: SimGrid "
+            "takes"},
         Bad{"unknown_setting",
             platform_xml("<config><prop id=\"network/nodel\" value=\"CM02\"/></config>"
                          "<zone id=\"z\" routing=\"Full\"><host id=\"a\" speed=\"1Gf\"/></zone>"),

@@ -322,19 +322,21 @@ void warn_of_sampling_without_selection(const Job& job, std::vector<std::string>
                                    experiment.data.sampling, options));
 }
 
+/// Who names stores has said which disks are read; other jobs may use other disks.
 void warn_of_unread_disks(const Job& job, std::vector<std::string>& warnings) {
-  if (!job.data().from_storage() || job.spec().experiment.data.store == StoreAccess::mounted) return;
+  const Experiment& experiment = job.spec().experiment;
+  if (!job.data().from_storage() || !experiment.placement.stores.empty()) return;
   std::set<std::string> used;
   for (const RankAssignment& assignment : job.roster().assignments()) used.insert(assignment.host);
   std::vector<std::string> unread;
   for (const auto& host : job.spec().platform.hosts)
     if (!host.disks.empty() && !used.contains(host.name)) unread.push_back(host.name);
   if (unread.empty()) return;
-  warnings.push_back(
-      fmt::format("nobody reads the disk{} of host{} {}: a store, or without stores a cache node, reads the "
-                  "first disk of its own host. To use such a disk, name its host in placement.stores or "
-                  "placement.cache_nodes",
-                  unread.size() == 1 ? "" : "s", unread.size() == 1 ? "" : "s", quoted_names(unread)));
+  warnings.push_back(fmt::format(
+      "nobody reads the disk{} of host{} {}: a cache node, or a store where there are stores, "
+      "reads the first disk of its own host. To use such a disk, name its host in placement.stores or "
+      "placement.cache_nodes",
+      unread.size() == 1 ? "" : "s", unread.size() == 1 ? "" : "s", quoted_names(unread)));
 }
 
 /// Devices of workers whose speed in the precision is not known, each once. A profile was measured in it.

@@ -76,6 +76,16 @@ bool live_as_long(const LifetimeModel& model, const LifetimeModel& other) {
   return model.name == "never" || without_limit(model) == without_limit(other);
 }
 
+/// Of a machine, on the clock of the job. None: the model has no distribution of single lives.
+std::optional<Seconds> mean_life(const LifetimeModel& model, double time_scale) {
+  try {
+    const double mean_s = lifetimes::make_lifetime(model.name, model.options)->mean() / time_scale;
+    return std::isfinite(mean_s) && mean_s > 0.0 ? std::optional(Seconds(mean_s)) : std::nullopt;
+  } catch (const ConfigError&) {
+    return std::nullopt;
+  }
+}
+
 /// The file of a kind has the regions of one of its offers, and so maybe none of the groups of another one.
 /// The lives of that one are checked apart (life_of).
 void forget_groups(Experiment& experiment) { experiment.transience.options.erase(lifetimes::by_host_option); }
@@ -388,20 +398,6 @@ void Lattice::add_rounds(std::size_t number, std::int64_t more) {
   expect(of);
 }
 
-/// Of a machine, on the clock of the job. None: the model has no distribution of single lives.
-std::optional<Seconds> Lattice::mean_life(const Configuration& configuration) const {
-  const Experiment::Transience transience = transience_of(configuration);
-  try {
-    const LifetimeModel model = life_of(*configuration.offer, configuration.way);
-    const auto life = lifetimes::make_lifetime(model.name, model.options);
-    const double limit = transience.limit > Seconds(0.0) ? transience.limit.count() : lifetimes::infinity;
-    const double mean_s = life->mean_up_to(limit) / transience.time_scale;
-    return std::isfinite(mean_s) && mean_s > 0.0 ? std::optional(Seconds(mean_s)) : std::nullopt;
-  } catch (const ConfigError&) {
-    return std::nullopt;
-  }
-}
-
 /// The best interval by formula, and what follows without Monte Carlo.
 void Lattice::expect(Configuration& configuration) const {
   const Experiment& experiment = ways_[configuration.way].loaded.experiment;
@@ -415,7 +411,7 @@ void Lattice::expect(Configuration& configuration) const {
       experiment.checkpoint.policy == "fixed")
     configuration.interval = configuration.rounds + 1;
   if (starts_again && experiment.checkpoint.policy == "fixed")
-    if (const auto life = mean_life(configuration)) {
+    if (const auto life = mean_life(life_of(offer, configuration.way), experiment.transience.time_scale)) {
       const Seconds between = *life * (1.0 / configuration.machines);
       Seconds interval = configuration.round * number_of(experiment.checkpoint.options.at("interval"));
       if (commit > Seconds(0.0)) {

@@ -116,7 +116,6 @@ class Lattice {
   std::string add(const platforms::Offer& offer, int machines, std::size_t way);
   void expect(Configuration& configuration) const;
   Experiment::Transience transience_of(const Configuration& configuration) const;
-  std::optional<Seconds> mean_life(const Configuration& configuration) const;
   Experiment on_hosts(std::size_t way, const std::vector<std::string>& hosts,
                       const std::string& platform) const;
   LoadedJob loaded_on(std::size_t way, const PricedKind& kind, std::size_t workers) const;

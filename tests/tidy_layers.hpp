@@ -262,7 +262,7 @@ inline const std::vector<Layer>& layers_of_use() {
         "runtime/cluster/", "runtime/machines/", "validation/", "cli/"},
        {"CLI/", "nlohmann/", "fmt/", "unistd.h"}},
       {"tests/examples/",
-       {"policies/vocabulary/", "workloads/", "sim/", "runtime/mpi/", "tests/examples/"},
+       {"policies/vocabulary/", "policies/sync/", "workloads/", "sim/", "runtime/mpi/", "tests/examples/"},
        {"mpi.h"}},
   };
   return all;

@@ -332,6 +332,28 @@ TEST_F(LongSimulatedRestarts, WithoutACommitTheJobBeginsAgain) {
   EXPECT_NEAR(all.summary.makespan_s, 4.5 + 3.5 + 12 * round, 1e-9);
 }
 
+/// A job of L seconds that begins again at each failure, of rate l: (exp(l L) - 1) / l on average (Feller).
+TEST_F(LongSimulatedRestarts, WithoutACommitTheMeanMakespanIsTheTextbooks) {
+  constexpr int jobs = 200;
+  constexpr double mean_life = 8.0;
+  const double expected = std::expm1(12 * round_s() / mean_life) * mean_life;
+  double sum = 0, squares = 0;
+  for (int seed = 1; seed <= jobs; ++seed) {
+    const double time =
+        makespan(job(fmt::format(
+                     "--set transience.lifetime=exponential --set transience.options.mean={} --set "
+                     "transience.start=0 --set checkpoint.options.interval=1000000 --set seed={} --force -q",
+                     mean_life, seed)),
+                 "out");
+    sum += time;
+    squares += time * time;
+  }
+  const double mean = sum / jobs;
+  const double standard_error = std::sqrt((squares / jobs - mean * mean) / (jobs - 1));
+  EXPECT_LT(standard_error, 0.1 * expected);
+  EXPECT_NEAR(mean, expected, 3 * standard_error);
+}
+
 /// The mean of jobs is that of the closed form: segments of work and a commit, which failures strike. The
 /// last one is shorter, and has a commit, too. With lifetimes without age, `hazard` makes segments of the
 /// optimal interval, rounded up to whole rounds, as `optimal` does.

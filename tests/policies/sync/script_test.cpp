@@ -5,10 +5,14 @@
 
 #include "policies/sync/policy.hpp"
 #include "policies/vocabulary/check.hpp"
+#include "policies/vocabulary/stream_text.hpp"
 #include "tests/support/names.hpp"
 #include "tests/support/paths.hpp"
 
 namespace tandem::sync {
+
+Algorithm hurried();  // tests/examples/hurried.cpp
+
 namespace TANDEM_FILE {
 
 using testing::Words;
@@ -21,7 +25,9 @@ using testing::Words;
 /// `samples=8`, `steps=1`, `took=SECONDS`, `loss=1`, `done=SHARE`, `rate=FACTOR` and `cancelled=1`.
 class Player {
  public:
-  explicit Player(const std::string& algorithm) : entry_(catalog().find(algorithm)) {}
+  explicit Player(const std::string& algorithm) : Player(catalog().find(algorithm)) {}
+  /// `entry` must outlive it.
+  explicit Player(const Algorithm& entry) : entry_(entry) {}
 
   std::string answer(Words words) {
     if (words.at(0) == "workers") return start(words);
@@ -159,6 +165,25 @@ TEST_P(SyncScript, GivesTheExpectedDecisions) {
 
 INSTANTIATE_TEST_SUITE_P(Catalogue, SyncScript, ::testing::ValuesIn(catalog().names()),
                          testing::catalog_name);
+
+// ---- The complete algorithm of policies/README.md ----
+
+TEST(SyncExample, GivesTheExpectedDecisions) {
+  const Algorithm algorithm = hurried();
+  Player player(algorithm);
+  testing::run_script(testing::source_folder() + "/tests/examples/hurried.script",
+                      [&](const Words& words) { return player.answer(words); });
+}
+
+TEST(SyncExample, IsShownByThePage) {
+  const auto text_of = [](const std::string& file) {
+    std::ifstream stream(testing::source_folder() + file);
+    return rest_of(stream);
+  };
+  const std::string page = text_of("/policies/README.md");
+  for (const char* file : {"/tests/examples/hurried.cpp", "/tests/examples/hurried.script"})
+    EXPECT_NE(page.find("\n" + text_of(file) + "```\n"), std::string::npos) << file;
+}
 
 }  // namespace TANDEM_FILE
 }  // namespace tandem::sync

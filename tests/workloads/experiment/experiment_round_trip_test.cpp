@@ -286,6 +286,7 @@ Experiment random_experiment(std::uint64_t seed, const std::string& platform) {
   if (rng.below(2) == 0) {
     experiment.data.split = "dirichlet";
     experiment.data.split_options["alpha"] = 0.001 + rng.uniform();
+    experiment.data.split_options["ratio"] = 1.0 + rng.uniform();
   } else if (rng.below(2) == 0) {
     experiment.data.sampling = "chunked";
     experiment.data.sampling_options["chunk"] = static_cast<std::int64_t>(1 + rng.below(999));

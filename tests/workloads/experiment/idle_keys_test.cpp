@@ -77,7 +77,8 @@ TEST_F(IdleKeys, ThatActInAnotherVariantAreNoMistake) {
   EXPECT_EQ(warning(file, {{"stop.rounds", "5"}}, "memory"), "no effect in this job: " + least);
   EXPECT_THAT(warning(file, {}, "idle"), ::testing::HasSubstr("checkpoint.mode (lab.yaml:8) acts with"));
   EXPECT_THAT(warning(file, {{"data.prefetch", "2"}, {"run.slowdown_factor", "2"}}, "stored"),
-              ::testing::HasSubstr("run.slowdown_factor (--set) acts with run.slowdown_probability over 0"));
+              ::testing::HasSubstr(
+                  "run.slowdown_factor (--set: variant 'stored') acts with run.slowdown_probability over 0"));
 }
 
 TEST_F(IdleKeys, DefaultsAndKeysOfAPresetAreNoMistake) {
@@ -98,7 +99,9 @@ TEST_F(IdleKeys, NoShippedExperimentHasSome) {
       for (const auto& [variant, keys] : located.experiment.variants) variants.push_back(variant);
       for (const std::string& variant : variants) {
         const LocatedExperiment own = load_located(entry.path(), {}, variant);
-        if (own.jobs.empty()) EXPECT_EQ(warning_of(own), "") << name << ' ' << variant;
+        if (own.jobs.empty()) {
+          EXPECT_EQ(warning_of(own), "") << name << ' ' << variant;
+        }
         for (const LocatedJob& job : own.jobs)
           EXPECT_EQ(warning_of_idle_keys({job.experiment, ResolvedExperiment(job.experiment)}, job.locate),
                     "")

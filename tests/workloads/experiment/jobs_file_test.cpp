@@ -145,7 +145,7 @@ TEST_F(JobsFile, JobsThatShareCacheNodesMayDifferElsewhere) {
               "  a: {data.cache: icache, data.sampling: importance}\n"
               "  b: {data.cache: icache, data.sampling: importance, data.cache_options: {split: 0.5}}\n")
           .substr(0, 42),
-      "lab.yaml: job 'b': key 'data.cache_options");
+      "lab.yaml:7: key 'jobs.b.data.cache_options");
 }
 
 class RefusedJobs : public JobsFile, public ::testing::WithParamInterface<Refusal> {};

@@ -18,10 +18,11 @@ bool has_several_servers(All all) {
 
 std::vector<ConditionalKeys> keys_of_training() {
   return {
-      // Not optimizer.learning_rate: files that state what is trained are simulated with both mathematics.
+      // Not optimizer.learning_rate and workload.test_samples: files that state what is trained are simulated
+      // with both mathematics.
       // Not kind and momentum: their state needs memory and is committed.
-      {{"workload.test_samples", "workload.non_finite", "workload.deterministic", "optimizer.nesterov",
-        "optimizer.weight_decay", "optimizer.global_rate", "optimizer.schedule", "optimizer.warmup_rounds"},
+      {{"workload.non_finite", "workload.deterministic", "optimizer.nesterov", "optimizer.weight_decay",
+        "optimizer.global_rate", "optimizer.schedule", "optimizer.warmup_rounds"},
        "workload.math: real",
        "workload.math=real",
        [](All all) { return all.is_real(); }},

@@ -171,6 +171,7 @@ TEST(PlannedMachines, ThatLiveLongerMayCostMore) {
   TemporaryFolder folder;
   cli::PlatformCache platforms;
   LoadedJob job = restarting_job(folder, platforms, 12'000);
+  for (platforms::Host& host : job.platform.hosts) host.properties["tandem:region"] = "west";
   job.experiment.transience.options["by_host"] =
       std::string("region=west: exponential mean=1800; region=east: exponential mean=864000");
   std::vector<platforms::Offer> offers;
